@@ -51,7 +51,7 @@ void asked_free(asked_t *asked)
 
 /* The words of the file, of which the second says how many hashes follow; NULL: there is no usable file. The caller
  * frees them. */
-static uint64_t *read_words(const char *path)
+static uint64_t *asked_read_words(const char *path)
 {
 	FILE *file = fopen(path, "re");
 	if (file == NULL) {
@@ -70,7 +70,7 @@ static uint64_t *read_words(const char *path)
 
 asked_t *asked_read(const char *path)
 {
-	uint64_t *words = read_words(path);
+	uint64_t *words = asked_read_words(path);
 	asked_t *asked = words != NULL ? calloc(1, sizeof(*asked)) : NULL;
 	for (uint64_t i = 0; asked != NULL && i < words[1]; i++) {
 		*asked_slot_of(asked, words[2 + i]) = words[2 + i];
@@ -97,9 +97,9 @@ static size_t asked_collect(const state_root_t *root, uint64_t *hashes)
 	return found;
 }
 
-static size_t add_kept(const char *path, uint64_t *hashes, size_t count)
+static size_t asked_add_kept(const char *path, uint64_t *hashes, size_t count)
 {
-	uint64_t *words = read_words(path);
+	uint64_t *words = asked_read_words(path);
 	for (uint64_t i = 0; words != NULL && i < words[1] && count < ASKED_MAX; i++) {
 		hashes[count++] = words[2 + i];
 	}
@@ -107,7 +107,7 @@ static size_t add_kept(const char *path, uint64_t *hashes, size_t count)
 	return count;
 }
 
-static bool write_words(const char *path, const uint64_t *words, size_t count)
+static bool asked_write_words(const char *path, const uint64_t *words, size_t count)
 {
 	FILE *file = fopen(path, "we");
 	if (file == NULL) {
@@ -125,13 +125,13 @@ void asked_write(const char *path, const state_root_t *root, bool keep)
 	}
 	size_t count = asked_collect(root, words + 2);
 	if (count > 0) {
-		count = keep ? add_kept(path, words + 2, count) : count;
+		count = keep ? asked_add_kept(path, words + 2, count) : count;
 		memcpy(words, mark, sizeof(mark));
 		words[1] = count;
 		words[2 + count] = XXH3_64bits(words, (2 + count) * sizeof(*words));
 		char new_path[PATH_MAX];
 		int len = snprintf(new_path, sizeof(new_path), "%s.new", path);
-		if (len < (int)sizeof(new_path) && write_words(new_path, words, count + WORDS_AROUND)) {
+		if (len < (int)sizeof(new_path) && asked_write_words(new_path, words, count + WORDS_AROUND)) {
 			(void)rename(new_path, path);
 		}
 	}

@@ -21,7 +21,7 @@ bool server_conf_is_kept(const server_t *server)
 }
 
 /** Forget the transaction and let others change the database. */
-static void close_edit(server_t *server)
+static void conf_edit_end(server_t *server)
 {
 	conf_open_t *edit = &server->edit;
 	conf_txn_free(edit->txn);
@@ -37,14 +37,14 @@ static void close_edit(server_t *server)
 void conf_edit_close(server_t *server)
 {
 	if (server->edit.txn != NULL) {
-		close_edit(server);
+		conf_edit_end(server);
 	}
 }
 
 /* ---- Beginning ---- */
 
 /** Read the database if it isn't what is published: another process changed it and didn't reload. */
-static knot_err_t read_base(server_t *server, conf_sink_t sink)
+static knot_err_t conf_edit_read_base(server_t *server, conf_sink_t sink)
 {
 	conf_open_t *edit = &server->edit;
 	uint64_t version;
@@ -62,7 +62,7 @@ static knot_err_t read_base(server_t *server, conf_sink_t sink)
 	return err;
 }
 
-static knot_err_t edit_begin(server_t *server, unsigned owner, conf_sink_t sink)
+static knot_err_t conf_edit_begin_txn(server_t *server, unsigned owner, conf_sink_t sink)
 {
 	conf_open_t *edit = &server->edit;
 	conf_db_t *db = server->params.db;
@@ -76,13 +76,13 @@ static knot_err_t edit_begin(server_t *server, unsigned owner, conf_sink_t sink)
 	if (err != KNOT_OK) {
 		return err;
 	}
-	err = db != NULL ? read_base(server, sink) : KNOT_OK;
+	err = db != NULL ? conf_edit_read_base(server, sink) : KNOT_OK;
 	if (err == KNOT_OK) {
 		edit->txn = conf_txn_begin(edit->base != NULL ? edit->base : server->root.state_rcu->conf->store);
 		err = edit->txn != NULL ? KNOT_OK : KNOT_ENOMEM;
 	}
 	if (err != KNOT_OK) {
-		close_edit(server);
+		conf_edit_end(server);
 		return err;
 	}
 	edit->owner = owner;
@@ -94,7 +94,7 @@ static knot_err_t edit_begin(server_t *server, unsigned owner, conf_sink_t sink)
 knot_err_t server_conf_begin(server_t *server, unsigned owner, conf_sink_t sink)
 {
 	sys_mutex_lock(&server->reload_lock);
-	knot_err_t err = edit_begin(server, owner, sink);
+	knot_err_t err = conf_edit_begin_txn(server, owner, sink);
 	sys_mutex_unlock(&server->reload_lock);
 	return err;
 }
@@ -119,7 +119,7 @@ typedef struct {
 	conf_sink_t sink;
 } keeping_t;
 
-static knot_err_t edit_keep(void *ctx)
+static knot_err_t conf_edit_keep(void *ctx)
 {
 	keeping_t *keeping = ctx;
 	server_t *server = keeping->server;
@@ -146,7 +146,7 @@ static conf_edit_counts_t conf_edit_count(const conf_txn_t *txn)
 	return counts;
 }
 
-static knot_err_t edit_commit(server_t *server, conf_sink_t sink) SYS_REQUIRES(server->reload_lock)
+static knot_err_t conf_edit_commit_txn(server_t *server, conf_sink_t sink) SYS_REQUIRES(server->reload_lock)
 {
 	conf_open_t *edit = &server->edit;
 	conf_store_t *merged;
@@ -166,7 +166,7 @@ static knot_err_t edit_commit(server_t *server, conf_sink_t sink) SYS_REQUIRES(s
 	keeping_t keeping = { server, sink };
 	server_change_t change = {
 		.txn = edit->base == NULL ? edit->txn : NULL,
-		.keep = server->params.db != NULL ? edit_keep : NULL,
+		.keep = server->params.db != NULL ? conf_edit_keep : NULL,
 		.ctx = &keeping,
 	};
 	conf_edit_counts_t counts = conf_edit_count(edit->txn);
@@ -186,9 +186,9 @@ knot_err_t server_conf_commit(server_t *server, unsigned owner, conf_sink_t sink
 	conf_txn_t *txn;
 	sys_mutex_lock(&server->reload_lock);
 	knot_err_t err = server_conf_txn(server, owner, &txn);
-	err = err == KNOT_ETXNTHREAD ? KNOT_ECTLBUSY : err == KNOT_OK ? edit_commit(server, sink) : err;
+	err = err == KNOT_ETXNTHREAD ? KNOT_ECTLBUSY : err == KNOT_OK ? conf_edit_commit_txn(server, sink) : err;
 	if (err == KNOT_OK) {
-		close_edit(server);
+		conf_edit_end(server);
 	}
 	sys_mutex_unlock(&server->reload_lock);
 	return err;
@@ -200,7 +200,7 @@ knot_err_t server_conf_abort(server_t *server, unsigned owner)
 	sys_mutex_lock(&server->reload_lock);
 	knot_err_t err = server_conf_txn(server, owner, &txn);
 	if (err == KNOT_OK) {
-		close_edit(server);
+		conf_edit_end(server);
 	}
 	sys_mutex_unlock(&server->reload_lock);
 	return err == KNOT_ETXNNONE ? KNOT_OK : err == KNOT_ETXNTHREAD ? KNOT_ECTLBUSY : err;

@@ -36,7 +36,7 @@ server_counts_t server_counts(const server_t *server)
 }
 
 /* Index of the first zone behind `after`. Under lock. */
-static size_t find_behind(const server_t *server, const uint8_t *after)
+static size_t counts_find_behind(const server_t *server, const uint8_t *after)
 {
 	size_t low = 0, high = zonedb_count(server->zones);
 	while (after != NULL && low < high) {
@@ -50,7 +50,7 @@ static size_t find_behind(const server_t *server, const uint8_t *after)
 	return low;
 }
 
-static server_zone_health_t health_of_entry(entry_t *entry)
+static server_zone_health_t counts_health_of(entry_t *entry)
 {
 	server_zone_health_t health = {
 		.is_tried = entry->tried,
@@ -70,11 +70,11 @@ size_t server_zone_healths(const server_t *server, const uint8_t *after, bool fa
 	size_t found = 0;
 	for (bool is_more = true; is_more && found < max;) {
 		sys_mutex_lock(server_lock(server));
-		size_t first = find_behind(server, after), total = zonedb_count(server->zones), i = first;
+		size_t first = counts_find_behind(server, after), total = zonedb_count(server->zones), i = first;
 		for (; i < total && i < first + CHUNK && found < max; i++) {
 			entry_t *entry = entry_of(zonedb_zones(server->zones)[i]);
 			if (!failed_only || entry->result != KNOT_OK) {
-				ret_healths[found++] = health_of_entry(entry);
+				ret_healths[found++] = counts_health_of(entry);
 			}
 		}
 		is_more = i < total;

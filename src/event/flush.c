@@ -13,7 +13,7 @@
 #include "src/zone/dump.h"
 
 /* Make the folders that a path leads through. */
-static knot_err_t make_folders(const char *path)
+static knot_err_t flush_make_folders(const char *path)
 {
 	char folder[PATH_MAX];
 	snprintf(folder, sizeof(folder), "%s", path);
@@ -28,7 +28,7 @@ static knot_err_t make_folders(const char *path)
 }
 
 /* Owner and mode of the file that is replaced. Attributes that the process may not set stay those of a new file. */
-static void take_over(int fd, const struct stat *old)
+static void flush_copy_owner(int fd, const struct stat *old)
 {
 	struct stat new;
 	if (fstat(fd, &new) != 0) {
@@ -44,7 +44,7 @@ static void take_over(int fd, const struct stat *old)
 }
 
 /* The umask can't be read without setting it, which other threads would notice; /proc tells it. */
-static mode_t new_mode(void)
+static mode_t flush_mode_of(void)
 {
 	unsigned mask = 0;
 	FILE *status = fopen("/proc/self/status", "re");
@@ -56,7 +56,7 @@ static mode_t new_mode(void)
 	return 0660 & ~(mode_t)mask;
 }
 
-static knot_err_t write_file(const zone_contents_t *contents, int fd, const struct stat *old)
+static knot_err_t flush_write_new(const zone_contents_t *contents, int fd, const struct stat *old)
 {
 	zone_dump_params_t params = { .program = PACKAGE_STRING, .now_s = sys_clock_wall() };
 	knot_err_t err = zone_dump(contents, fd, &params);
@@ -64,9 +64,9 @@ static knot_err_t write_file(const zone_contents_t *contents, int fd, const stru
 		return err;
 	}
 	if (old != NULL) {
-		take_over(fd, old);
+		flush_copy_owner(fd, old);
 	} else {
-		(void)fchmod(fd, new_mode());
+		(void)fchmod(fd, flush_mode_of());
 	}
 	return fsync(fd) == 0 ? KNOT_OK : knot_err_of_errno(errno);
 }
@@ -130,7 +130,7 @@ static knot_err_t flush_replace(
 		return knot_err_of_errno(errno);
 	}
 	sources_t *sources = NULL;
-	knot_err_t err = write_file(contents, fd, place->old);
+	knot_err_t err = flush_write_new(contents, fd, place->old);
 	if (err == KNOT_OK && ret_sources != NULL) {
 		err = flush_describe(fd, place->path, settings, &sources);
 	}
@@ -165,7 +165,7 @@ knot_err_t flush_to_file(const zone_contents_t *contents, const char *path, uint
 			return knot_err_of_errno(errno);
 		}
 		snprintf(place.target, sizeof(place.target), "%s", path);
-		knot_err_t err = make_folders(place.target);
+		knot_err_t err = flush_make_folders(place.target);
 		if (err != KNOT_OK) {
 			return err;
 		}

@@ -45,7 +45,7 @@ struct images {
 	pthread_cond_t wake;
 	bool wanted SYS_GUARDED_BY(lock);       /* something is to be saved */
 	bool failing SYS_GUARDED_BY(lock);      /* the last attempt failed, and that was logged */
-	uint64_t then_ms SYS_GUARDED_BY(lock);  /* when to call now_and_then() */
+	uint64_t then_ms SYS_GUARDED_BY(lock);  /* when to call `now_and_then` */
 	uint64_t retry_ms SYS_GUARDED_BY(lock); /* while failing: when to try again */
 	taken_t *taken SYS_GUARDED_BY(lock);    /* owned; room for BATCH_ZONES */
 	size_t taken_count SYS_GUARDED_BY(lock);
@@ -55,7 +55,7 @@ struct images {
 
 /* ---- Opening ---- */
 
-static void open_store(images_t *images)
+static void images_open_store(images_t *images)
 {
 	/* Make the parent: even the storage folder may be new. */
 	char parent[PATH_MAX];
@@ -99,7 +99,7 @@ knot_err_t images_new(const images_params_t *params, images_t **ret_images)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&images->wake, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	open_store(images);
+	images_open_store(images);
 	*ret_images = images;
 	return KNOT_OK;
 }
@@ -137,14 +137,14 @@ typedef struct {
 	knot_bytes_t *chunks;
 } batch_t;
 
-static void batch_free(batch_t *batch)
+static void images_free_batch(batch_t *batch)
 {
 	free(batch->images);
 	free(batch->heads);
 	free(batch->chunks);
 }
 
-static knot_err_t batch_of(const images_item_t *items, size_t count, batch_t *ret_batch)
+static knot_err_t images_batch_of(const images_item_t *items, size_t count, batch_t *ret_batch)
 {
 	size_t chunk_count = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -156,7 +156,7 @@ static knot_err_t batch_of(const images_item_t *items, size_t count, batch_t *re
 		.chunks = calloc(chunk_count, sizeof(*batch.chunks)),
 	};
 	if (batch.images == NULL || batch.heads == NULL || batch.chunks == NULL) {
-		batch_free(&batch);
+		images_free_batch(&batch);
 		return KNOT_ENOMEM;
 	}
 	knot_bytes_t *chunk = batch.chunks;
@@ -184,17 +184,17 @@ static knot_err_t batch_of(const images_item_t *items, size_t count, batch_t *re
 	return KNOT_OK;
 }
 
-static bool save_items(images_t *images, const images_item_t *items, size_t count, store_reason_t *ret_reason)
+static bool images_save_items(images_t *images, const images_item_t *items, size_t count, store_reason_t *ret_reason)
 {
 	batch_t batch;
-	knot_err_t err = batch_of(items, count, &batch);
+	knot_err_t err = images_batch_of(items, count, &batch);
 	if (err != KNOT_OK) {
 		snprintf(ret_reason->text, sizeof(ret_reason->text), "%s", knot_strerror(err));
 		return false;
 	}
 	store_saved_t saved = { 0 };
 	err = store_save(images->store, batch.images, count, &saved, ret_reason);
-	batch_free(&batch);
+	images_free_batch(&batch);
 	if (err != KNOT_OK && ret_reason->text[0] == '\0') {
 		snprintf(ret_reason->text, sizeof(ret_reason->text), "%s", knot_strerror(err));
 	}
@@ -206,7 +206,7 @@ static bool save_items(images_t *images, const images_item_t *items, size_t coun
 	return success;
 }
 
-static void free_items(images_item_t *items, size_t count)
+static void images_free_items(images_item_t *items, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		zone_contents_free(items[i].contents);
@@ -215,7 +215,7 @@ static void free_items(images_item_t *items, size_t count)
 }
 
 /* One batch. False: there was nothing to save, or it can't be saved now. */
-static bool save_batch(images_t *images, images_item_t *items, bool *ret_failed)
+static bool images_save_batch(images_t *images, images_item_t *items, bool *ret_failed)
 {
 	store_reason_t reason = { .text = "" };
 	sys_mutex_lock(&images->store_lock);
@@ -223,12 +223,12 @@ static bool save_batch(images_t *images, images_item_t *items, bool *ret_failed)
 	images->taken_count = 0;
 	sys_mutex_unlock(&images->lock);
 	size_t count = images->params.take(items, BATCH_ZONES, BATCH_BYTES, images->params.ctx);
-	bool success = count == 0 || save_items(images, items, count, &reason);
+	bool success = count == 0 || images_save_items(images, items, count, &reason);
 	sys_mutex_unlock(&images->store_lock);
 	if (count > 0) {
 		images->params.saved(items, count, success, images->params.ctx);
 	}
-	free_items(items, count);
+	images_free_items(items, count);
 	if (!success) {
 		*ret_failed = true;
 		sys_mutex_lock(&images->lock);
@@ -247,7 +247,7 @@ static bool save_batch(images_t *images, images_item_t *items, bool *ret_failed)
 	return count > 0;
 }
 
-static bool is_past_stop(images_t *images)
+static bool images_is_past_stop(images_t *images)
 {
 	sys_mutex_lock(&images->lock);
 	bool past = images->stopping && sys_clock_ms() >= images->stop_ms;
@@ -256,7 +256,7 @@ static bool is_past_stop(images_t *images)
 }
 
 /* Save everything that waits. */
-static void save_all(images_t *images)
+static void images_save_all(images_t *images)
 {
 	bool failed = false;
 	unsigned batches = 0;
@@ -265,7 +265,7 @@ static void save_all(images_t *images)
 		log_server(LOG_WARNING, "images, failed to save (%s)", knot_strerror(KNOT_ENOMEM));
 		return;
 	}
-	while (!is_past_stop(images) && save_batch(images, items, &failed)) {
+	while (!images_is_past_stop(images) && images_save_batch(images, items, &failed)) {
 		batches++;
 	}
 	free(items);
@@ -282,7 +282,7 @@ static void save_all(images_t *images)
 }
 
 /* Under lock. Sleeps at most `ms`; woken by a stop, and by news unless `deaf`. */
-static void nap(images_t *images, uint64_t ms, bool deaf) SYS_REQUIRES(images->lock)
+static void images_nap(images_t *images, uint64_t ms, bool deaf) SYS_REQUIRES(images->lock)
 {
 	struct timespec end = sys_clock_until(CLOCK_MONOTONIC, ms);
 	bool is_late = false;
@@ -295,7 +295,7 @@ static void nap(images_t *images, uint64_t ms, bool deaf) SYS_REQUIRES(images->l
 }
 
 /* Under lock. */
-static void call_now_and_then(images_t *images) SYS_REQUIRES(images->lock)
+static void images_call_now_and_then(images_t *images) SYS_REQUIRES(images->lock)
 {
 	uint64_t now_ms = sys_clock_ms();
 	if (now_ms < images->then_ms) {
@@ -308,24 +308,24 @@ static void call_now_and_then(images_t *images) SYS_REQUIRES(images->lock)
 }
 
 /* Under lock: wait until there is something to save. */
-static void wait_for_news(images_t *images) SYS_REQUIRES(images->lock)
+static void images_wait_for_news(images_t *images) SYS_REQUIRES(images->lock)
 {
 	while (!images->stopping && (!images->wanted || images->failing)) {
-		call_now_and_then(images);
+		images_call_now_and_then(images);
 		uint64_t now_ms = sys_clock_ms();
 		if (images->failing && now_ms >= images->retry_ms) {
 			return;
 		}
 		uint64_t until_ms = images->failing && images->retry_ms < images->then_ms ? images->retry_ms
 											  : images->then_ms;
-		nap(images, until_ms > now_ms ? until_ms - now_ms : 0, false);
+		images_nap(images, until_ms > now_ms ? until_ms - now_ms : 0, false);
 	}
 }
 
 /* Under lock: wait until it is time to save. */
-static void wait_for_calm(images_t *images) SYS_REQUIRES(images->lock)
+static void images_wait_for_calm(images_t *images) SYS_REQUIRES(images->lock)
 {
-	nap(images, GATHER_MS, true);
+	images_nap(images, GATHER_MS, true);
 	for (unsigned waited_ms = 0; !images->stopping && waited_ms < LOADING_MS; waited_ms += LOADING_POLL_MS) {
 		sys_mutex_unlock(&images->lock);
 		bool is_busy = images->params.is_busy(images->params.ctx);
@@ -333,18 +333,18 @@ static void wait_for_calm(images_t *images) SYS_REQUIRES(images->lock)
 		if (!is_busy) {
 			return;
 		}
-		nap(images, LOADING_POLL_MS, true);
+		images_nap(images, LOADING_POLL_MS, true);
 	}
 }
 
-static void run_writer(void *arg)
+static void images_run_writer(void *arg)
 {
 	images_t *images = arg;
 	sys_mutex_lock(&images->lock);
 	images->then_ms = sys_clock_ms() + NOW_AND_THEN_MS;
 	for (bool last = false; !last;) {
-		wait_for_news(images);
-		wait_for_calm(images);
+		images_wait_for_news(images);
+		images_wait_for_calm(images);
 		last = images->stopping;
 		images->wanted = false;
 		bool retries = images->failing;
@@ -353,7 +353,7 @@ static void run_writer(void *arg)
 			images->params.retry(images->params.ctx);
 		}
 		if (!(last && retries)) {
-			save_all(images);
+			images_save_all(images);
 		}
 		sys_mutex_lock(&images->lock);
 	}
@@ -369,8 +369,9 @@ knot_err_t images_start(images_t *images)
 	if (images->taken == NULL) {
 		return KNOT_ENOMEM;
 	}
-	images->writer =
-			(sys_thread_t){ .name = "images", .cpu = -1, .yields = true, .run = run_writer, .arg = images };
+	images->writer = (sys_thread_t){
+		.name = "images", .cpu = -1, .yields = true, .run = images_run_writer, .arg = images
+	};
 	return sys_thread_start(&images->writer);
 }
 
@@ -476,7 +477,7 @@ typedef struct {
 	bool failed;
 } removal_t;
 
-static bool add_to_removal(knot_name_t name, void *ctx)
+static bool images_add_to_removal(knot_name_t name, void *ctx)
 {
 	removal_t *removal = ctx;
 	if (!removal->wanted(name, removal->ctx)) {
@@ -498,7 +499,7 @@ static bool add_to_removal(knot_name_t name, void *ctx)
 	return true;
 }
 
-static knot_err_t remove_names(images_t *images, const removal_t *removal)
+static knot_err_t images_remove_names(images_t *images, const removal_t *removal)
 {
 	enum { BATCH = 1024 };
 	knot_name_t names[BATCH];
@@ -519,9 +520,9 @@ static knot_err_t remove_names(images_t *images, const removal_t *removal)
 knot_err_t images_remove_if(images_t *images, bool (*wanted)(knot_name_t name, void *ctx), void *ctx)
 {
 	removal_t removal = { .wanted = wanted, .ctx = ctx };
-	knot_err_t err = images->store != NULL ? store_each(images->store, add_to_removal, &removal) : KNOT_OK;
+	knot_err_t err = images->store != NULL ? store_each(images->store, images_add_to_removal, &removal) : KNOT_OK;
 	err = err == KNOT_OK && removal.failed ? KNOT_ENOMEM : err;
-	err = err == KNOT_OK ? remove_names(images, &removal) : err;
+	err = err == KNOT_OK ? images_remove_names(images, &removal) : err;
 	free(removal.wires);
 	return err;
 }

@@ -2,6 +2,7 @@
 /** The server's fields, for the parts of src/event that work on them. Internal to src/event. */
 #pragma once
 
+#include <limits.h>
 #include <stdatomic.h>
 
 #include "src/event/changes.h"
@@ -63,6 +64,10 @@ entry_t *server_find_entry(const server_t *server, knot_name_t name) SYS_REQUIRE
  */
 KNOT_MUST_USE knot_err_t server_begin_work(server_t *server, knot_name_t name, entry_t **ret_entry)
 		SYS_REQUIRES(server->jobs.lock);
+
+/** Path and settings_number() of a zone's file. KNOT_ENOZONE: not configured. Not under the lock of the jobs. */
+KNOT_MUST_USE knot_err_t server_zone_file(const server_t *server, knot_name_t name, char ret_path[static PATH_MAX],
+		uint64_t *ret_settings) SYS_EXCLUDES(server->jobs.lock);
 
 /** The wall clock's time of sys_clock_ms(). */
 uint64_t server_wall_of(uint64_t when_ms);

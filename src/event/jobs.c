@@ -155,7 +155,7 @@ bool jobs_has_ended(const jobs_t *jobs, const entry_t *entry, server_ticket_t ti
 
 /* ---- The pool ---- */
 
-static void begin_job(jobs_t *jobs, entry_t *entry, server_ticket_t ticket) SYS_REQUIRES(jobs->lock)
+static void jobs_mark_begun(jobs_t *jobs, entry_t *entry, server_ticket_t ticket) SYS_REQUIRES(jobs->lock)
 {
 	assert(!entry->is_running);
 	entry->is_running = true;
@@ -179,14 +179,15 @@ static void jobs_note_result(jobs_t *jobs, entry_t *entry, const job_outcome_t *
 	}
 }
 
-static void tell_if_idle(jobs_t *jobs) SYS_REQUIRES(jobs->lock)
+static void jobs_tell_if_idle(jobs_t *jobs) SYS_REQUIRES(jobs->lock)
 {
 	if (jobs_are_idle(jobs)) {
 		pthread_cond_broadcast(&jobs->ended);
 	}
 }
 
-static void end_job(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_err_t result) SYS_REQUIRES(jobs->lock)
+static void jobs_mark_ended(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_err_t result)
+		SYS_REQUIRES(jobs->lock)
 {
 	entry->is_running = false;
 	jobs_note_result(jobs, entry, &outcome, result);
@@ -204,7 +205,7 @@ static void end_job(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_er
 	if (jobs->awaited > 0 || jobs->untried == 0) {
 		pthread_cond_broadcast(&jobs->ended);
 	} else {
-		tell_if_idle(jobs);
+		jobs_tell_if_idle(jobs);
 	}
 }
 
@@ -217,12 +218,12 @@ void jobs_wait(jobs_t *jobs)
 
 void jobs_begin(jobs_t *jobs, entry_t *entry)
 {
-	begin_job(jobs, entry, agenda_ticket(&jobs->agenda, EVENT_NONE));
+	jobs_mark_begun(jobs, entry, agenda_ticket(&jobs->agenda, EVENT_NONE));
 }
 
 void jobs_end(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_err_t result)
 {
-	end_job(jobs, entry, outcome, result);
+	jobs_mark_ended(jobs, entry, outcome, result);
 	if (entry->gone) {
 		sys_mutex_unlock(&jobs->lock);
 		entry_free(entry);
@@ -231,7 +232,7 @@ void jobs_end(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_err_t re
 }
 
 /* Give memory back after many jobs: what they used meanwhile is scattered between what they made. */
-static void give_memory_back(jobs_t *jobs) SYS_REQUIRES(jobs->lock)
+static void jobs_give_memory_back(jobs_t *jobs) SYS_REQUIRES(jobs->lock)
 {
 	agenda_trim(&jobs->agenda);
 	sys_mutex_unlock(&jobs->lock);
@@ -291,7 +292,7 @@ static bool jobs_find_next(jobs_t *jobs, agenda_item_t *ret_item, uint64_t *ret_
 }
 
 /* Wait for work, or until something is due. */
-static void wait_for_work(jobs_t *jobs, uint64_t due_ms) SYS_REQUIRES(jobs->lock)
+static void jobs_wait_for_work(jobs_t *jobs, uint64_t due_ms) SYS_REQUIRES(jobs->lock)
 {
 	jobs->idle++;
 	if (due_ms == 0) {
@@ -313,10 +314,10 @@ static void jobs_wake_another(jobs_t *jobs) SYS_REQUIRES(jobs->lock)
 }
 
 /* Under lock, which is released meanwhile. */
-static void run_job(jobs_t *jobs, const agenda_item_t *item) SYS_REQUIRES(jobs->lock)
+static void jobs_run_one(jobs_t *jobs, const agenda_item_t *item) SYS_REQUIRES(jobs->lock)
 {
 	jobs_forget(jobs, item->zone, item->event);
-	begin_job(jobs, item->zone, item->ticket);
+	jobs_mark_begun(jobs, item->zone, item->ticket);
 	jobs_wake_another(jobs);
 	sys_mutex_unlock(&jobs->lock);
 	job_outcome_t outcome = { .load = LOAD_UNCHANGED };
@@ -325,7 +326,7 @@ static void run_job(jobs_t *jobs, const agenda_item_t *item) SYS_REQUIRES(jobs->
 	jobs_end(jobs, item->zone, outcome, result);
 }
 
-static void run_jobs(void *arg)
+static void jobs_run_worker(void *arg)
 {
 	jobs_t *jobs = arg;
 	sys_mutex_lock(&jobs->lock);
@@ -333,12 +334,12 @@ static void run_jobs(void *arg)
 		agenda_item_t next;
 		uint64_t wait_ms;
 		if (jobs_find_next(jobs, &next, &wait_ms)) {
-			run_job(jobs, &next);
+			jobs_run_one(jobs, &next);
 		} else if (agenda_was_long(&jobs->agenda)) {
-			give_memory_back(jobs);
+			jobs_give_memory_back(jobs);
 		} else {
-			tell_if_idle(jobs); /* what was due may have been parked */
-			wait_for_work(jobs, wait_ms);
+			jobs_tell_if_idle(jobs); /* what was due may have been parked */
+			jobs_wait_for_work(jobs, wait_ms);
 		}
 	}
 	sys_mutex_unlock(&jobs->lock);
@@ -352,7 +353,7 @@ knot_err_t jobs_start(jobs_t *jobs)
 	}
 	for (unsigned i = 0; i < jobs->worker_count; i++) {
 		sys_thread_t *thread = &jobs->workers[i];
-		*thread = (sys_thread_t){ .cpu = -1, .run = run_jobs, .arg = jobs };
+		*thread = (sys_thread_t){ .cpu = -1, .run = jobs_run_worker, .arg = jobs };
 		snprintf(thread->name, sizeof(thread->name), "bg-%u", i % 100000);
 		knot_err_t err = sys_thread_start(thread);
 		if (err != KNOT_OK) {

@@ -6,7 +6,7 @@
 
 enum { GIVE_BACK_MIN = 16 * 1024 }; /* entries */
 
-static size_t bytes_of(size_t room)
+static size_t queue_bytes_of(size_t room)
 {
 	return room * sizeof(entry_t *);
 }
@@ -14,7 +14,7 @@ static size_t bytes_of(size_t room)
 void queue_deinit(queue_t *queue)
 {
 	if (queue->ring != NULL) {
-		munmap(queue->ring, bytes_of(queue->room));
+		munmap(queue->ring, queue_bytes_of(queue->room));
 	}
 	*queue = (queue_t){ 0 };
 }
@@ -24,7 +24,7 @@ knot_err_t queue_reserve(queue_t *queue, size_t room)
 	if (room <= queue->room) {
 		return KNOT_OK;
 	}
-	entry_t **ring = mmap(NULL, bytes_of(room), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	entry_t **ring = mmap(NULL, queue_bytes_of(room), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (ring == MAP_FAILED) {
 		return KNOT_ENOMEM;
 	}
@@ -32,7 +32,7 @@ knot_err_t queue_reserve(queue_t *queue, size_t room)
 		ring[i] = queue->ring[(queue->first + i) % queue->room];
 	}
 	if (queue->ring != NULL) {
-		munmap(queue->ring, bytes_of(queue->room));
+		munmap(queue->ring, queue_bytes_of(queue->room));
 	}
 	queue->ring = ring;
 	queue->room = room;
@@ -59,7 +59,7 @@ entry_t *queue_take(queue_t *queue)
 	if (--queue->count == 0) {
 		queue->first = 0;
 		if (queue->longest >= GIVE_BACK_MIN) {
-			(void)madvise(queue->ring, bytes_of(queue->room), MADV_DONTNEED);
+			(void)madvise(queue->ring, queue_bytes_of(queue->room), MADV_DONTNEED);
 			queue->was_long = true;
 		}
 		queue->longest = 0;

@@ -18,13 +18,13 @@ typedef struct {
 } merged_t;
 
 /* Names of both are in lower case. */
-static bool is_same_name(knot_name_t a, knot_name_t b)
+static bool reload_is_same_name(knot_name_t a, knot_name_t b)
 {
 	return a.len == b.len && memcmp(a.wire, b.wire, a.len) == 0;
 }
 
 /* Calls `visit` with each zone of `a` that isn't in `b`; both are in canonical order. */
-static void each_missing(zone_t *const *a, size_t a_count, zone_t *const *b, size_t b_count,
+static void reload_each_missing(zone_t *const *a, size_t a_count, zone_t *const *b, size_t b_count,
 		void (*visit)(entry_t *entry, void *ctx), void *ctx)
 {
 	size_t at = 0;
@@ -40,35 +40,36 @@ static void each_missing(zone_t *const *a, size_t a_count, zone_t *const *b, siz
 	}
 }
 
-static void free_fresh(entry_t *entry, void *ctx)
+static void reload_free_fresh(entry_t *entry, void *ctx)
 {
 	(void)ctx;
 	entry_free(entry);
 }
 
-static void discard_merged(const merged_t *merged, const zonedb_t *old)
+static void reload_discard_merged(const merged_t *merged, const zonedb_t *old)
 {
 	if (merged->zones != NULL) {
-		each_missing(merged->zones, merged->count, zonedb_zones(old), zonedb_count(old), free_fresh, NULL);
+		reload_each_missing(merged->zones, merged->count, zonedb_zones(old), zonedb_count(old),
+				reload_free_fresh, NULL);
 		free(merged->zones);
 	}
 }
 
-static bool has_same_zones(const conf_t *conf, const zonedb_t *old)
+static bool reload_has_same_zones(const conf_t *conf, const zonedb_t *old)
 {
 	bool is_same = conf->zone_count == zonedb_count(old);
 	for (size_t i = 0; is_same && i < conf->zone_count; i++) {
-		is_same = is_same_name(conf_zone_name(conf, i), zone_name(zonedb_zones(old)[i]));
+		is_same = reload_is_same_name(conf_zone_name(conf, i), zone_name(zonedb_zones(old)[i]));
 	}
 	return is_same;
 }
 
-static knot_err_t merge_zones(const conf_t *conf, const zonedb_t *old, merged_t *ret_merged)
+static knot_err_t reload_merge_zones(const conf_t *conf, const zonedb_t *old, merged_t *ret_merged)
 {
 	merged_t merged = { .count = 0 };
 	zone_t *const *old_zones = zonedb_zones(old);
 	size_t at = 0, old_count = zonedb_count(old);
-	if (has_same_zones(conf, old)) {
+	if (reload_has_same_zones(conf, old)) {
 		*ret_merged = (merged_t){ .count = old_count };
 		return KNOT_OK;
 	}
@@ -79,13 +80,13 @@ static knot_err_t merge_zones(const conf_t *conf, const zonedb_t *old, merged_t 
 	for (size_t i = 0; i < conf->zone_count; i++) {
 		knot_name_t name = conf_zone_name(conf, i);
 		bool stays = false;
-		while (at < old_count && !(stays = is_same_name(zone_name(old_zones[at]), name)) &&
+		while (at < old_count && !(stays = reload_is_same_name(zone_name(old_zones[at]), name)) &&
 				knot_name_cmp(zone_name(old_zones[at]), name) < 0) {
 			at++;
 		}
 		entry_t *entry = stays ? entry_of(old_zones[at]) : entry_new(name);
 		if (entry == NULL) {
-			discard_merged(&merged, old);
+			reload_discard_merged(&merged, old);
 			return KNOT_ENOMEM;
 		}
 		merged.zones[merged.count++] = entry_zone(entry);
@@ -98,7 +99,7 @@ static knot_err_t merge_zones(const conf_t *conf, const zonedb_t *old, merged_t 
 knot_err_t server_build(conf_t *conf, const zonedb_t *old, server_build_t *ret_build)
 {
 	merged_t merged;
-	knot_err_t err = merge_zones(conf, old, &merged);
+	knot_err_t err = reload_merge_zones(conf, old, &merged);
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -108,7 +109,7 @@ knot_err_t server_build(conf_t *conf, const zonedb_t *old, server_build_t *ret_b
 	err = db != NULL ? state_new(conf, db, &state) : KNOT_ENOMEM;
 	if (err != KNOT_OK) {
 		zonedb_free(db);
-		discard_merged(&merged, old);
+		reload_discard_merged(&merged, old);
 		return err;
 	}
 	free(merged.zones);
@@ -117,12 +118,12 @@ knot_err_t server_build(conf_t *conf, const zonedb_t *old, server_build_t *ret_b
 }
 
 /** Forget what server_build() made, with its configuration. */
-static void discard_build(const server_build_t *made, const zonedb_t *old)
+static void reload_discard_build(const server_build_t *made, const zonedb_t *old)
 {
 	const zonedb_t *zones = made->state->zones;
 	if (!made->same_zones) {
-		each_missing(zonedb_zones(zones), zonedb_count(zones), zonedb_zones(old), zonedb_count(old), free_fresh,
-				NULL);
+		reload_each_missing(zonedb_zones(zones), zonedb_count(zones), zonedb_zones(old), zonedb_count(old),
+				reload_free_fresh, NULL);
 	}
 	state_free(made->state);
 }
@@ -138,7 +139,7 @@ typedef struct {
 } reason_t;
 
 /* True if the contents are what a load would give. */
-static bool is_current(const load_source_t *source, const conf_zone_t *zone)
+static bool reload_is_current(const load_source_t *source, const conf_zone_t *zone)
 {
 	char path[PATH_MAX];
 	return source->print != 0 && conf_zone_file(zone, path, sizeof(path)) == KNOT_OK &&
@@ -158,7 +159,7 @@ typedef struct {
  * Under lock: compare zones without looking at their files, except for zones that are made from several. The time when
  * files are written may have changed, too.
  */
-static void look_at_entries(const asking_t *asking, zone_t *const *zones, reason_t *ret_reasons)
+static void reload_look_at_entries(const asking_t *asking, zone_t *const *zones, reason_t *ret_reasons)
 		SYS_REQUIRES(asking->server->jobs.lock)
 {
 	for (size_t i = 0; i < asking->count; i++) {
@@ -170,14 +171,14 @@ static void look_at_entries(const asking_t *asking, zone_t *const *zones, reason
 		reason->source = (load_source_t){ .print = reason->is_needed ? 0 : entry->source.print };
 		if (!reason->is_needed && entry->source.files != NULL) {
 			conf_zone_t zone = conf_zone(asking->conf, asking->indexes[i]);
-			reason->is_needed = !is_current(&entry->source, &zone);
+			reason->is_needed = !reload_is_current(&entry->source, &zone);
 		}
 		server_replan_flush(asking->server, entry, asking->old, reason->sync_s);
 	}
 }
 
 /* Without the lock. False: none is to be loaded. */
-static bool look_at_files(const asking_t *asking, reason_t *reasons)
+static bool reload_look_at_files(const asking_t *asking, reason_t *reasons)
 {
 	bool is_any = false;
 	for (size_t i = 0; i < asking->count; i++) {
@@ -185,7 +186,7 @@ static bool look_at_files(const asking_t *asking, reason_t *reasons)
 		if (reasons[i].is_new) {
 			log_zone(LOG_INFO, zone.name, "zone will be loaded");
 		}
-		reasons[i].is_needed = reasons[i].is_needed || !is_current(&reasons[i].source, &zone);
+		reasons[i].is_needed = reasons[i].is_needed || !reload_is_current(&reasons[i].source, &zone);
 		is_any = is_any || reasons[i].is_needed;
 	}
 	return is_any;
@@ -195,7 +196,7 @@ static bool look_at_files(const asking_t *asking, reason_t *reasons)
  * Request loads of zones that have a reason. The zones are those of the configuration: only this thread, under the
  * reload lock, changes the set. The settings of a zone are part of its source.
  */
-static void ask_gathered(asking_t *asking)
+static void reload_ask_gathered(asking_t *asking)
 {
 	zone_t *const *zones = zonedb_zones(asking->server->zones);
 	reason_t reasons[SERVER_CHUNK];
@@ -203,9 +204,9 @@ static void ask_gathered(asking_t *asking)
 		reasons[i].sync_s = conf_zone(asking->conf, asking->indexes[i]).zonefile_sync_s;
 	}
 	sys_mutex_lock(&asking->server->jobs.lock);
-	look_at_entries(asking, zones, reasons);
+	reload_look_at_entries(asking, zones, reasons);
 	sys_mutex_unlock(&asking->server->jobs.lock);
-	if (look_at_files(asking, reasons)) {
+	if (reload_look_at_files(asking, reasons)) {
 		sys_mutex_lock(&asking->server->jobs.lock);
 		for (size_t i = 0; i < asking->count; i++) {
 			if (reasons[i].is_needed) {
@@ -218,26 +219,26 @@ static void ask_gathered(asking_t *asking)
 	asking->count = 0;
 }
 
-static void ask_index(asking_t *asking, size_t index)
+static void reload_ask_index(asking_t *asking, size_t index)
 {
 	asking->indexes[asking->count++] = (uint32_t)index;
 	if (asking->count == SERVER_CHUNK) {
-		ask_gathered(asking);
+		reload_ask_gathered(asking);
 	}
 }
 
 /** Check all zones and their files. */
-static void ask_all(server_t *server, const conf_t *old, const conf_t *conf)
+static void reload_ask_all(server_t *server, const conf_t *old, const conf_t *conf)
 {
 	asking_t asking = { .server = server, .conf = conf, .old = old };
 	for (size_t i = 0; i < conf->zone_count; i++) {
-		ask_index(&asking, i);
+		reload_ask_index(&asking, i);
 	}
-	ask_gathered(&asking);
+	reload_ask_gathered(&asking);
 }
 
 /** Check zones whose settings changed. */
-static void ask_different(server_t *server, const conf_t *old, const conf_t *conf)
+static void reload_ask_different(server_t *server, const conf_t *old, const conf_t *conf)
 {
 	asking_t asking = { .server = server, .conf = conf, .old = old };
 	size_t at = 0;
@@ -253,28 +254,28 @@ static void ask_different(server_t *server, const conf_t *old, const conf_t *con
 			is_same = conf_zone_same(&before, &after) && before.zonefile_sync_s == after.zonefile_sync_s;
 		}
 		if (!is_same) {
-			ask_index(&asking, i);
+			reload_ask_index(&asking, i);
 		}
 	}
-	ask_gathered(&asking);
+	reload_ask_gathered(&asking);
 }
 
 /** Check zones that the transaction names; nothing else in it is about zones. */
-static void ask_named(server_t *server, const conf_t *old, const conf_t *conf, const conf_txn_t *txn)
+static void reload_ask_named(server_t *server, const conf_t *old, const conf_t *conf, const conf_txn_t *txn)
 {
 	asking_t asking = { .server = server, .conf = conf, .old = old };
 	conf_change_t change;
 	size_t pos = 0, index;
 	while (conf_txn_next_change(txn, &pos, &change)) {
 		if (change.section == CONF_S_ZONE && conf_zone_find(conf, knot_name_of(change.id.data), &index)) {
-			ask_index(&asking, index);
+			reload_ask_index(&asking, index);
 		}
 	}
-	ask_gathered(&asking);
+	reload_ask_gathered(&asking);
 }
 
 /** True if zones that the transaction doesn't name may have other settings. */
-static bool changes_templates(const conf_txn_t *txn)
+static bool reload_changes_templates(const conf_txn_t *txn)
 {
 	conf_change_t change;
 	size_t pos = 0;
@@ -288,11 +289,11 @@ static bool changes_templates(const conf_txn_t *txn)
 static void reload_ask(server_t *server, const conf_t *old, const conf_t *conf, const conf_txn_t *txn)
 {
 	if (txn == NULL) {
-		ask_all(server, old, conf);
-	} else if (changes_templates(txn)) {
-		ask_different(server, old, conf);
+		reload_ask_all(server, old, conf);
+	} else if (reload_changes_templates(txn)) {
+		reload_ask_different(server, old, conf);
 	} else {
-		ask_named(server, old, conf, txn);
+		reload_ask_named(server, old, conf, txn);
 	}
 }
 
@@ -307,7 +308,7 @@ typedef struct {
 } removed_t;
 
 /** Abort the transaction on a zone that is removed: no command could end it later. */
-static void drop_edit(removed_t *removed, entry_t *entry) SYS_REQUIRES(removed->server->jobs.lock)
+static void reload_drop_edit(removed_t *removed, entry_t *entry) SYS_REQUIRES(removed->server->jobs.lock)
 {
 	if (!entry->edited) {
 		return;
@@ -320,11 +321,11 @@ static void drop_edit(removed_t *removed, entry_t *entry) SYS_REQUIRES(removed->
 	}
 }
 
-static void remove_entry(entry_t *entry, void *ctx)
+static void reload_remove_entry(entry_t *entry, void *ctx)
 {
 	removed_t *removed = ctx;
 	sys_mutex_assert_held(&removed->server->jobs.lock);
-	drop_edit(removed, entry);
+	reload_drop_edit(removed, entry);
 	faults_drop(&removed->server->faults, zone_name(entry_zone(entry)));
 	server_compact_forget(removed->server, entry);
 	removed->server->jobs.untried -= entry->tried ? 0 : 1;
@@ -339,7 +340,7 @@ static void remove_entry(entry_t *entry, void *ctx)
 }
 
 /* Put the new zones in place and free the removed ones, after the readers of the old set have ended. */
-static void adopt_zones(server_t *server, const server_build_t *made)
+static void reload_adopt_zones(server_t *server, const server_build_t *made)
 {
 	if (made->same_zones) {
 		return;
@@ -350,8 +351,8 @@ static void adopt_zones(server_t *server, const server_build_t *made)
 	sys_mutex_lock(&server->jobs.lock);
 	server->zones = zones;
 	server->jobs.untried += made->fresh;
-	each_missing(zonedb_zones(old), zonedb_count(old), zonedb_zones(zones), zonedb_count(zones), remove_entry,
-			&removed);
+	reload_each_missing(zonedb_zones(old), zonedb_count(old), zonedb_zones(zones), zonedb_count(zones),
+			reload_remove_entry, &removed);
 	saves_entries_changed(&server->saves);
 	pthread_cond_broadcast(&server->jobs.ended);
 	sys_mutex_unlock(&server->jobs.lock);
@@ -366,7 +367,7 @@ static void adopt_zones(server_t *server, const server_build_t *made)
 
 /* ---- From one configuration to the next ---- */
 
-static bool is_among(const conf_diff_t *diff, const char *name)
+static bool reload_is_among(const conf_diff_t *diff, const char *name)
 {
 	size_t i = 0;
 	while (i < diff->restart_count && strcmp(diff->restart[i], name) != 0) {
@@ -377,12 +378,12 @@ static bool is_among(const conf_diff_t *diff, const char *name)
 
 /** Log items that only a restart applies, once when they change. A change back to the running value needs no restart.
  */
-static void tell_what_waits(const server_t *server, const conf_t *conf)
+static void reload_tell_what_waits(const server_t *server, const conf_t *conf)
 {
 	conf_diff_t changed = conf_diff(server->root.state_rcu->conf, conf);
 	conf_diff_t waiting = conf_diff(server->started, conf);
 	for (size_t i = 0; i < changed.restart_count; i++) {
-		if (is_among(&waiting, changed.restart[i])) {
+		if (reload_is_among(&waiting, changed.restart[i])) {
 			log_server(LOG_WARNING, "changes of %s require restart to take effect", changed.restart[i]);
 		}
 	}
@@ -406,14 +407,14 @@ knot_err_t server_apply(server_t *server, conf_t *take_conf, const server_change
 	}
 	err = change->keep != NULL ? change->keep(change->ctx) : KNOT_OK;
 	if (err != KNOT_OK) {
-		discard_build(&made, server->zones);
+		reload_discard_build(&made, server->zones);
 		return err;
 	}
 	/* Nothing fails from here on. */
 	(void)server_open_logs(conf, server->params.uid, server->params.gid);
-	tell_what_waits(server, conf);
+	reload_tell_what_waits(server, conf);
 	state_t *old = state_publish(&server->root, made.state);
-	adopt_zones(server, &made);
+	reload_adopt_zones(server, &made);
 	reload_ask(server, old->conf, conf, change->txn);
 	state_free(old);
 	images_retry(server->saves.images);
@@ -421,7 +422,7 @@ knot_err_t server_apply(server_t *server, conf_t *take_conf, const server_change
 }
 
 /** Read the configuration from the file or database of the server's parameters. */
-static knot_err_t read_conf(server_t *server, uint64_t *ret_version, conf_t **ret_conf)
+static knot_err_t reload_read_conf(server_t *server, uint64_t *ret_version, conf_t **ret_conf)
 {
 	conf_db_t *db = server->params.db;
 	bool is_db = db != NULL;
@@ -445,7 +446,7 @@ static knot_err_t reload_locked(server_t *server) SYS_REQUIRES(server->reload_lo
 	}
 	conf_t *conf;
 	uint64_t version = server->edit.version;
-	knot_err_t err = read_conf(server, &version, &conf);
+	knot_err_t err = reload_read_conf(server, &version, &conf);
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -473,6 +474,6 @@ void server_reload_zones(server_t *server)
 {
 	sys_mutex_lock(&server->reload_lock);
 	log_server(LOG_INFO, "reloading zones");
-	ask_all(server, NULL, server->root.state_rcu->conf);
+	reload_ask_all(server, NULL, server->root.state_rcu->conf);
 	sys_mutex_unlock(&server->reload_lock);
 }

@@ -21,7 +21,7 @@ static void saves_put_entry(saves_t *saves, entry_t *entry) SYS_REQUIRES(saves->
 }
 
 /* Queue the entries whose state is waiting. */
-static void requeue(saves_t *saves) SYS_REQUIRES(saves->jobs->lock)
+static void saves_requeue(saves_t *saves) SYS_REQUIRES(saves->jobs->lock)
 {
 	while (queue_take(&saves->queue) != NULL) {}
 	saves->is_incomplete = false;
@@ -37,7 +37,7 @@ void saves_entries_changed(saves_t *saves)
 {
 	sys_mutex_assert_held(&saves->jobs->lock);
 	if (saves->queue.count > 0 || saves->is_incomplete) {
-		requeue(saves);
+		saves_requeue(saves);
 	}
 }
 
@@ -64,7 +64,7 @@ static bool saves_may_take(const saves_t *saves, const entry_t *entry) SYS_REQUI
 }
 
 /* The next entry that waits and can be taken; looks at no more than *looks. */
-static entry_t *next_waiting(saves_t *saves, size_t *looks) SYS_REQUIRES(saves->jobs->lock)
+static entry_t *saves_find_waiting(saves_t *saves, size_t *looks) SYS_REQUIRES(saves->jobs->lock)
 {
 	for (entry_t *entry; *looks > 0 && (entry = queue_take(&saves->queue)) != NULL;) {
 		--*looks;
@@ -79,7 +79,7 @@ static entry_t *next_waiting(saves_t *saves, size_t *looks) SYS_REQUIRES(saves->
 }
 
 /* Call it while no job of the zone runs. False: out of memory. */
-static bool take_entry(const saves_t *saves, entry_t *entry, images_item_t *item, uint64_t *bytes)
+static bool saves_take_entry(const saves_t *saves, entry_t *entry, images_item_t *item, uint64_t *bytes)
 {
 	const sources_t *files = entry->source.files;
 	item->contents = zone_image_hold(zone_contents(entry_zone(entry)));
@@ -101,7 +101,7 @@ static bool take_entry(const saves_t *saves, entry_t *entry, images_item_t *item
 	return true;
 }
 
-static void after_saving(const images_item_t *items, size_t count, bool success, void *ctx)
+static void saves_after_saving(const images_item_t *items, size_t count, bool success, void *ctx)
 {
 	saves_t *saves = ctx;
 	sys_mutex_lock(&saves->jobs->lock);
@@ -131,7 +131,7 @@ static size_t saves_describe(saves_t *saves, images_item_t *items, size_t count)
 			item->sources = saves->describe(item->name, saves->ctx);
 		}
 		if (item->sources == NULL || sources_print(item->sources) != item->print) {
-			after_saving(item, 1, true, saves);
+			saves_after_saving(item, 1, true, saves);
 			zone_contents_free(item->contents);
 			sources_free(item->sources);
 			continue;
@@ -145,17 +145,17 @@ static size_t saves_describe(saves_t *saves, images_item_t *items, size_t count)
 	return kept;
 }
 
-static size_t take_waiting(saves_t *saves, images_item_t *items, size_t max, uint64_t bytes_max)
+static size_t saves_take_waiting(saves_t *saves, images_item_t *items, size_t max, uint64_t bytes_max)
 {
 	size_t count = 0;
 	uint64_t bytes = 0;
 	sys_mutex_lock(&saves->jobs->lock);
 	if (saves->queue.count == 0 && saves->is_incomplete) {
-		requeue(saves);
+		saves_requeue(saves);
 	}
 	size_t looks = saves->queue.count;
-	for (entry_t *entry; count < max && bytes < bytes_max && (entry = next_waiting(saves, &looks)) != NULL;) {
-		if (take_entry(saves, entry, &items[count], &bytes)) {
+	for (entry_t *entry; count < max && bytes < bytes_max && (entry = saves_find_waiting(saves, &looks)) != NULL;) {
+		if (saves_take_entry(saves, entry, &items[count], &bytes)) {
 			count++;
 		} else {
 			entry->save = SAVE_FAILED;
@@ -165,17 +165,17 @@ static size_t take_waiting(saves_t *saves, images_item_t *items, size_t max, uin
 	return count;
 }
 
-static size_t take_for_saving(images_item_t *items, size_t max, uint64_t bytes_max, void *ctx)
+static size_t saves_take(images_item_t *items, size_t max, uint64_t bytes_max, void *ctx)
 {
 	/* 0 means that there is nothing more. */
 	size_t count, kept = 0;
-	while (kept == 0 && (count = take_waiting(ctx, items, max, bytes_max)) > 0) {
+	while (kept == 0 && (count = saves_take_waiting(ctx, items, max, bytes_max)) > 0) {
 		kept = saves_describe(ctx, items, count);
 	}
 	return kept;
 }
 
-static void retry_saving(void *ctx)
+static void saves_retry(void *ctx)
 {
 	saves_t *saves = ctx;
 	sys_mutex_lock(&saves->jobs->lock);
@@ -188,13 +188,13 @@ static void retry_saving(void *ctx)
 	sys_mutex_unlock(&saves->jobs->lock);
 }
 
-static void now_and_then(const char *path, void *ctx)
+static void saves_now_and_then(const char *path, void *ctx)
 {
 	saves_t *saves = ctx;
 	saves->now_and_then(path, saves->ctx);
 }
 
-static bool is_loading(void *ctx)
+static bool saves_is_loading(void *ctx)
 {
 	saves_t *saves = ctx;
 	sys_mutex_lock(&saves->jobs->lock);
@@ -229,11 +229,11 @@ knot_err_t saves_open(saves_t *saves, const conf_database_t *conf)
 	images_params_t params = {
 		.path = conf->image_db,
 		.size_max = conf->image_db_max_size,
-		.take = take_for_saving,
-		.saved = after_saving,
-		.retry = retry_saving,
-		.now_and_then = now_and_then,
-		.is_busy = is_loading,
+		.take = saves_take,
+		.saved = saves_after_saving,
+		.retry = saves_retry,
+		.now_and_then = saves_now_and_then,
+		.is_busy = saves_is_loading,
 		.ctx = saves,
 	};
 	return images_new(&params, &saves->images);

@@ -29,7 +29,7 @@ knot_err_t source_stat(const char *path, struct stat *ret_info)
 }
 
 /* True if the time of change will show any later change of the file. Waits for that if it doesn't take long. */
-static bool settle(const struct stat *info)
+static bool source_settle(const struct stat *info)
 {
 	if (!S_ISREG(info->st_mode)) {
 		return false;
@@ -82,7 +82,7 @@ static store_source_t source_of(const char *path, const struct stat *info)
 
 void sources_add(sources_t *sources, const char *path, const struct stat *info)
 {
-	sources->unsettled |= !settle(info);
+	sources->unsettled |= !source_settle(info);
 	store_source_t source = source_of(path, info);
 	knot_err_t err = source_append(sources, &source);
 	sources->failed = err != KNOT_OK ? err : sources->failed;
@@ -173,7 +173,7 @@ uint64_t settings_number(const conf_zone_t *zone)
 	return XXH3_64bits(values, sizeof(values));
 }
 
-static uint64_t print_one(uint64_t seed, const store_source_t *source)
+static uint64_t source_print_one(uint64_t seed, const store_source_t *source)
 {
 	uint64_t values[] = { source->size, source->inode, (uint64_t)source->mtime_s, source->mtime_ns };
 	uint64_t print = XXH3_64bits_withSeed(source->path.data, source->path.len, seed);
@@ -187,7 +187,7 @@ uint64_t sources_print(const sources_t *sources)
 	}
 	uint64_t print = sources->settings;
 	for (uint32_t i = 0; i < sources->count; i++) {
-		print = print_one(print, &sources->data[i]);
+		print = source_print_one(print, &sources->data[i]);
 	}
 	return print == 0 ? 1 : print;
 }
@@ -198,12 +198,12 @@ bool source_is_current(const load_source_t *source, const char *path, uint64_t s
 	if (source->print == 0 || !source_look(path, &file)) {
 		return false;
 	}
-	uint64_t print = print_one(source_is_ahead(source) ? source->files->settings : settings, &file);
+	uint64_t print = source_print_one(source_is_ahead(source) ? source->files->settings : settings, &file);
 	for (uint32_t i = 1; source->files != NULL && i < source->files->count; i++) {
 		if (!source_is_same(&source->files->data[i])) {
 			return false;
 		}
-		print = print_one(print, &source->files->data[i]);
+		print = source_print_one(print, &source->files->data[i]);
 	}
 	return (print == 0 ? 1 : print) == source->print;
 }

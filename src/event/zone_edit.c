@@ -47,7 +47,8 @@ bool server_edit_find_open(const server_t *server, knot_name_t name, server_open
 /* ---- Beginning and ending ---- */
 
 /* Under the lock of the jobs, and while the zone has no job, so that its contents don't change meanwhile. */
-static knot_err_t begin_on(server_t *server, server_edit_t *edit, entry_t *entry) SYS_REQUIRES(server->jobs.lock)
+static knot_err_t zone_edit_begin_on(server_t *server, server_edit_t *edit, entry_t *entry)
+		SYS_REQUIRES(server->jobs.lock)
 {
 	const zone_contents_t *contents = zone_contents(entry_zone(entry));
 	if (entry->edited) {
@@ -78,7 +79,7 @@ knot_err_t server_edit_begin(server_t *server, knot_name_t name, bool is_benevol
 	entry_t *entry;
 	sys_mutex_lock(&server->jobs.lock);
 	knot_err_t err = server_wait_for_rest(server, name, &entry);
-	err = err == KNOT_OK ? begin_on(server, edit, entry) : err;
+	err = err == KNOT_OK ? zone_edit_begin_on(server, edit, entry) : err;
 	sys_mutex_unlock(&server->jobs.lock);
 	if (err != KNOT_OK) {
 		edits_unref(&server->edits, edit);
@@ -95,7 +96,7 @@ static bool zone_edit_is_configured(server_t *server, knot_name_t name)
 }
 
 /* The open edit of a zone, with its lock held. */
-static knot_err_t edit_enter_open(server_t *server, knot_name_t name, server_edit_t **ret_edit) SYS_UNCHECKED_LOCKS
+static knot_err_t zone_edit_enter_open(server_t *server, knot_name_t name, server_edit_t **ret_edit) SYS_UNCHECKED_LOCKS
 {
 	server_edit_t *edit = edits_find(&server->edits, name);
 	if (edit == NULL) {
@@ -119,7 +120,7 @@ void server_edit_leave(server_t *server, server_edit_t *take_edit) SYS_UNCHECKED
 knot_err_t server_edit_enter(server_t *server, knot_name_t name, server_edit_t **ret_edit, edit_t *ret_changes)
 {
 	load_settings_t settings = { .default_ttl = 0 };
-	knot_err_t err = edit_enter_open(server, name, ret_edit);
+	knot_err_t err = zone_edit_enter_open(server, name, ret_edit);
 	if (err == KNOT_OK) {
 		(void)load_settings(&server->root, name, &settings); /* none of its errors concerns the TTL */
 		*ret_changes = (edit_t){ .txn = (*ret_edit)->update.txn,
@@ -142,7 +143,7 @@ static void zone_edit_close(server_t *server, server_edit_t *edit) SYS_REQUIRES(
 }
 
 /* End an edit that was entered. */
-static void edit_end_entered(server_t *server, server_edit_t *edit)
+static void zone_edit_end_entered(server_t *server, server_edit_t *edit)
 {
 	sys_mutex_lock(&server->jobs.lock);
 	zone_edit_close(server, edit);
@@ -169,9 +170,9 @@ void server_edit_free(server_t *server, server_edit_t *take_edit)
 knot_err_t server_edit_abort(server_t *server, knot_name_t name)
 {
 	server_edit_t *edit;
-	knot_err_t err = edit_enter_open(server, name, &edit);
+	knot_err_t err = zone_edit_enter_open(server, name, &edit);
 	if (err == KNOT_OK) {
-		edit_end_entered(server, edit);
+		zone_edit_end_entered(server, edit);
 		server_edit_leave(server, edit);
 	}
 	return err;
@@ -269,7 +270,7 @@ static knot_err_t zone_edit_publish(const turn_t *turn, update_t *update)
 }
 
 /* True if the version that is served is the one that was held. Both have the same chunks then. */
-static bool is_same_version(const zone_contents_t *held, const zone_contents_t *current)
+static bool zone_edit_is_same_version(const zone_contents_t *held, const zone_contents_t *current)
 {
 	return held == NULL || current == NULL ? held == current
 					       : held->apex == current->apex && held->serial == current->serial;
@@ -279,7 +280,7 @@ static bool is_same_version(const zone_contents_t *held, const zone_contents_t *
  * Take the zone from the workers, do work that may publish a version, and schedule writing the zone file. Returns the
  * error of the work. is_edit: of the open transaction; else KNOT_ETXNMANY if there is one.
  */
-static knot_err_t work_on_zone(server_t *server, knot_name_t name, const server_author_t *author, bool is_edit,
+static knot_err_t zone_edit_work(server_t *server, knot_name_t name, const server_author_t *author, bool is_edit,
 		knot_err_t (*work)(const turn_t *turn, void *ctx), void *ctx, server_commit_t *commit)
 {
 	turn_t turn = { .server = server, .name = name, .author = author, .commit = commit };
@@ -315,10 +316,10 @@ static knot_err_t work_on_zone(server_t *server, knot_name_t name, const server_
 	return err;
 }
 
-static knot_err_t work_commit(const turn_t *turn, void *ctx)
+static knot_err_t zone_edit_work_commit(const turn_t *turn, void *ctx)
 {
 	server_edit_t *edit = ctx;
-	if (!is_same_version(edit->base, turn->current)) {
+	if (!zone_edit_is_same_version(edit->base, turn->current)) {
 		return KNOT_ETRYAGAIN;
 	}
 	knot_err_t err = zone_edit_publish(turn, &edit->update);
@@ -335,13 +336,13 @@ knot_err_t server_edit_commit(
 {
 	server_edit_t *edit;
 	*ret_commit = (server_commit_t){ 0 };
-	knot_err_t err = edit_enter_open(server, name, &edit);
+	knot_err_t err = zone_edit_enter_open(server, name, &edit);
 	if (err != KNOT_OK) {
 		return err;
 	}
-	err = work_on_zone(server, edit->name, author, true, work_commit, edit, ret_commit);
+	err = zone_edit_work(server, edit->name, author, true, zone_edit_work_commit, edit, ret_commit);
 	if (err == KNOT_OK) {
-		edit_end_entered(server, edit);
+		zone_edit_end_entered(server, edit);
 	}
 	server_edit_leave(server, edit);
 	return err;
@@ -370,7 +371,7 @@ static knot_err_t zone_edit_set_serial(const turn_t *turn, const server_serial_t
 	return err;
 }
 
-static knot_err_t work_set_serial(const turn_t *turn, void *ctx)
+static knot_err_t zone_edit_work_set_serial(const turn_t *turn, void *ctx)
 {
 	return turn->current != NULL ? zone_edit_set_serial(turn, ctx) : KNOT_EEMPTYZONE;
 }
@@ -380,7 +381,7 @@ knot_err_t server_set_serial(server_t *server, knot_name_t name, const server_se
 {
 	server_serial_t copy = *serial;
 	*ret_commit = (server_commit_t){ 0 };
-	return work_on_zone(server, name, author, false, work_set_serial, &copy, ret_commit);
+	return zone_edit_work(server, name, author, false, zone_edit_work_set_serial, &copy, ret_commit);
 }
 
 /* ---- Going back ---- */
@@ -405,7 +406,7 @@ static knot_err_t zone_edit_revert(const turn_t *turn, const history_target_t *t
 	return err;
 }
 
-static knot_err_t work_revert(const turn_t *turn, void *ctx)
+static knot_err_t zone_edit_work_revert(const turn_t *turn, void *ctx)
 {
 	return turn->current != NULL ? zone_edit_revert(turn, ctx) : KNOT_EEMPTYZONE;
 }
@@ -415,7 +416,7 @@ knot_err_t server_revert(server_t *server, knot_name_t name, const history_targe
 {
 	history_target_t copy = *target;
 	*ret_commit = (server_commit_t){ .ticket = 0 };
-	return work_on_zone(server, name, author, false, work_revert, &copy, ret_commit);
+	return zone_edit_work(server, name, author, false, zone_edit_work_revert, &copy, ret_commit);
 }
 
 /* ---- The zone file ---- */

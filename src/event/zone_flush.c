@@ -18,7 +18,7 @@ enum {
 
 /* ---- The job ---- */
 
-static void log_written(knot_name_t name, const load_source_t *source, uint32_t serial)
+static void zone_flush_log_written(knot_name_t name, const load_source_t *source, uint32_t serial)
 {
 	const sources_t *files = source->files;
 	if (source_is_ahead(source) && !files->has_serial) {
@@ -29,7 +29,7 @@ static void log_written(knot_name_t name, const load_source_t *source, uint32_t 
 	}
 }
 
-static void log_not_written(knot_name_t name, const char *path, knot_err_t err)
+static void zone_flush_log_failed(knot_name_t name, const char *path, knot_err_t err)
 {
 	log_zone(LOG_ERR, name, "failed to update zone file '%s' (%s)", path, knot_strerror(err));
 }
@@ -66,10 +66,10 @@ knot_err_t server_run_flush(server_t *server, entry_t *entry, unsigned how, job_
 	if (err != KNOT_OK) {
 		outcome->is_to_be_flushed_later = true;
 		outcome->reason = strdup("zone file not written");
-		log_not_written(name, settings.path, err);
+		zone_flush_log_failed(name, settings.path, err);
 		return err;
 	}
-	log_written(name, &entry->source, contents->serial);
+	zone_flush_log_written(name, &entry->source, contents->serial);
 	source_clear(&entry->source);
 	entry->source = (load_source_t){ .print = sources_print(written), .files = written };
 	outcome->is_flushed = true;
@@ -85,7 +85,7 @@ static int64_t zone_flush_sync_of(const conf_t *conf, knot_name_t name)
 	return conf_zone_find(conf, name, &index) ? conf_zone(conf, index).zonefile_sync_s : -1;
 }
 
-static int64_t sync_of(const server_t *server, knot_name_t name)
+static int64_t zone_flush_current_sync(const server_t *server, knot_name_t name)
 {
 	RCU_READ_SECTION(guard);
 	return zone_flush_sync_of(state_load(&server->root, guard)->conf, name);
@@ -126,7 +126,7 @@ void server_plan_flush(server_t *server, entry_t *entry, event_t ended, job_outc
 	/* What a load saw is good unless a reload came meanwhile, which leaves the event behind
 	 * (server_replan_flush()). */
 	bool is_known = outcome.has_sync && !zone_flush_is_planned(entry);
-	int64_t sync_s = is_known ? outcome.sync_s : sync_of(server, entry_name(entry));
+	int64_t sync_s = is_known ? outcome.sync_s : zone_flush_current_sync(server, entry_name(entry));
 	bool is_served = zone_contents(entry_zone(entry)) != NULL, is_ahead = source_is_ahead(&entry->source);
 	if (!is_served || sync_s < 0 || (sync_s == 0 && !is_ahead)) {
 		jobs_cancel(&server->jobs, entry, EVENT_FLUSH);
@@ -178,7 +178,7 @@ void server_replan_flush(server_t *server, entry_t *entry, const conf_t *before,
 
 void server_restore_flush(server_t *server, entry_t *entry, uint64_t last_s)
 {
-	int64_t sync_s = sync_of(server, entry_name(entry));
+	int64_t sync_s = zone_flush_current_sync(server, entry_name(entry));
 	uint64_t now_s = sys_clock_wall();
 	if (last_s == 0 || sync_s <= 0) {
 		return;
@@ -192,7 +192,7 @@ void server_restore_flush(server_t *server, entry_t *entry, uint64_t last_s)
 uint64_t server_last_flush(const server_t *server, entry_t *entry)
 {
 	agenda_item_t item;
-	int64_t sync_s = zone_flush_is_planned(entry) ? sync_of(server, entry_name(entry)) : 0;
+	int64_t sync_s = zone_flush_is_planned(entry) ? zone_flush_current_sync(server, entry_name(entry)) : 0;
 	if (sync_s <= 0 || !agenda_find(&server->jobs.agenda, entry, EVENT_FLUSH, &item)) {
 		return 0;
 	}
@@ -232,7 +232,7 @@ knot_err_t server_zone_flush(server_t *server, knot_name_t name, bool is_forced,
 }
 
 /* Path of the zone's file in another folder, by the default name. */
-static knot_err_t path_in_folder(
+static knot_err_t zone_flush_path_in_folder(
 		const server_t *server, knot_name_t name, const char *folder, char ret_path[static PATH_MAX])
 {
 	RCU_READ_SECTION(guard);
@@ -251,7 +251,7 @@ static knot_err_t path_in_folder(
 }
 
 /* A hold on the served version, for work that takes long. */
-static knot_err_t hold_contents(const server_t *server, knot_name_t name, zone_contents_t **ret_held)
+static knot_err_t zone_flush_hold_contents(const server_t *server, knot_name_t name, zone_contents_t **ret_held)
 {
 	RCU_READ_SECTION(guard);
 	const zone_t *zone = zonedb_find(state_load(&server->root, guard)->zones, name);
@@ -274,16 +274,16 @@ knot_err_t server_zone_dump(server_t *server, knot_name_t name, const char *fold
 {
 	char path[PATH_MAX];
 	zone_contents_t *held = NULL;
-	knot_err_t err = path_in_folder(server, name, folder, path);
+	knot_err_t err = zone_flush_path_in_folder(server, name, folder, path);
 	if (err != KNOT_OK) {
 		return err;
 	}
-	err = hold_contents(server, name, &held);
+	err = zone_flush_hold_contents(server, name, &held);
 	err = err == KNOT_OK ? flush_to_file(held, path, 0, false, NULL) : err;
 	zone_contents_free(held);
 	if (err != KNOT_OK) {
 		/* Of several zones the reply says only that some failed. */
-		log_not_written(name, path, err);
+		zone_flush_log_failed(name, path, err);
 	}
 	return err;
 }
@@ -325,7 +325,7 @@ bool server_zone_is_frozen(const server_t *server, knot_name_t name)
  * The workers have ended, but the thread that saves images still reads entries: so take the zone as a job does. Under
  * the lock of the jobs, which is released meanwhile.
  */
-static void flush_at_end(server_t *server, entry_t *entry) SYS_REQUIRES(server->jobs.lock)
+static void zone_flush_at_end(server_t *server, entry_t *entry) SYS_REQUIRES(server->jobs.lock)
 {
 	job_outcome_t outcome = { .load = LOAD_UNCHANGED };
 	jobs_begin(&server->jobs, entry);
@@ -347,8 +347,9 @@ void server_flush_all(server_t *server)
 		while (entry->is_running) {
 			jobs_wait(&server->jobs);
 		}
-		if (source_is_ahead(&entry->source) && !entry->frozen && sync_of(server, entry_name(entry)) >= 0) {
-			flush_at_end(server, entry);
+		if (source_is_ahead(&entry->source) && !entry->frozen &&
+				zone_flush_current_sync(server, entry_name(entry)) >= 0) {
+			zone_flush_at_end(server, entry);
 		}
 	}
 	sys_mutex_unlock(&server->jobs.lock);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Removing what is kept of zones: contents, zone file, image, journal, times. */
+#include "src/event/internal.h"
+#include "src/event/publish.h"
+
+/* From each database, whatever becomes of the others; the first error. */
+static knot_err_t zone_purge_databases(server_t *server, knot_name_t name, unsigned what)
+{
+	knot_err_t errs[3] = { KNOT_OK, KNOT_OK, KNOT_OK };
+	size_t removed;
+	if ((what & SERVER_PURGE_IMAGE) != 0) {
+		errs[0] = images_remove(server->saves.images, &name, 1, &removed);
+	}
+	if ((what & SERVER_PURGE_JOURNAL) != 0) {
+		errs[1] = changes_drop(server->journal, name);
+	}
+	if ((what & SERVER_PURGE_TIMERS) != 0) {
+		errs[2] = timer_sync_drop(server->timers, name, NULL, NULL);
+	}
+	return errs[0] != KNOT_OK ? errs[0] : errs[1] != KNOT_OK ? errs[1] : errs[2];
+}
+
+knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what)
+{
+	entry_t *entry;
+	sys_mutex_lock(&server->jobs.lock);
+	knot_err_t err = server_begin_work(server, name, &entry);
+	if (err != KNOT_OK) {
+		sys_mutex_unlock(&server->jobs.lock);
+		return err;
+	}
+	if ((what & (SERVER_PURGE_CONTENTS | SERVER_PURGE_IMAGE)) != 0) {
+		entry->save = SAVE_NONE;
+	}
+	server_edit_t *edit = (what & SERVER_PURGE_CONTENTS) != 0 ? server_edit_drop(server, name) : NULL;
+	sys_mutex_unlock(&server->jobs.lock);
+	server_edit_free(server, edit);
+	if ((what & SERVER_PURGE_CONTENTS) != 0) {
+		publish_drop(entry_zone(entry), &entry->source);
+	}
+	if ((what & SERVER_PURGE_FILE) != 0) {
+		err = load_remove_file(&server->root, name);
+	}
+	knot_err_t database_err = zone_purge_databases(server, name, what);
+	err = err == KNOT_OK ? database_err : err;
+	sys_mutex_lock(&server->jobs.lock);
+	job_outcome_t outcome = { .load = (what & SERVER_PURGE_CONTENTS) != 0 ? LOAD_DROPPED : LOAD_UNCHANGED };
+	jobs_end(&server->jobs, entry, outcome, err);
+	sys_mutex_unlock(&server->jobs.lock);
+	return err;
+}
+
+static bool zone_purge_is_configured(knot_name_t name, void *ctx)
+{
+	const server_t *server = ctx;
+	RCU_READ_SECTION(guard);
+	return zonedb_find(state_load(&server->root, guard)->zones, name) != NULL;
+}
+
+static bool zone_purge_is_orphan(knot_name_t name, void *ctx)
+{
+	return !zone_purge_is_configured(name, ctx);
+}
+
+knot_err_t server_purge_orphans(server_t *server, knot_name_t name)
+{
+	if (name.wire != NULL) {
+		unsigned all = SERVER_PURGE_IMAGE | SERVER_PURGE_JOURNAL | SERVER_PURGE_TIMERS;
+		return zone_purge_is_orphan(name, server) ? zone_purge_databases(server, name, all) : KNOT_OK;
+	}
+	knot_err_t err = images_remove_if(server->saves.images, zone_purge_is_orphan, server);
+	knot_err_t journal_err = changes_drop_if(server->journal, zone_purge_is_orphan, server);
+	knot_err_t timers_err = timer_sync_drop(server->timers, name, zone_purge_is_orphan, server);
+	return err != KNOT_OK ? err : journal_err != KNOT_OK ? journal_err : timers_err;
+}
+
+knot_err_t server_purge_images(server_t *server)
+{
+	sys_mutex_lock(&server->jobs.lock);
+	saves_forget(&server->saves);
+	sys_mutex_unlock(&server->jobs.lock);
+	return images_remove_if(server->saves.images, zone_purge_is_configured, server);
+}
