@@ -384,9 +384,8 @@ int main(int argc, char **argv)
 {
 	bool counts = argc > 1 && strcmp(argv[1], "count") == 0;
 	if (argc > 1 && strcmp(argv[1], "rows") == 0) {
-		printf("%u\n", QUERIES);
 		for (size_t i = 0; i < KNOT_LEN(rows); i++) {
-			printf("%s\n", rows[i].what);
+			printf("%u\tmeasure_*\tanswer, %s\n", QUERIES, rows[i].what);
 		}
 		return 0;
 	}
