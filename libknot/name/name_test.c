@@ -274,7 +274,7 @@ static void test_key_model(void **state)
 		for (unsigned n = 0; n < 2; n++) {
 			size_t len = 0;
 			for (long labels = random() % 4; labels > 0; labels--) {
-				uint8_t label_len = (uint8_t)(1 + random() % 3);
+				uint8_t label_len = (uint8_t)(1 + random() % (round % 4 == 0 ? 20 : 3));
 				wires[n][len++] = label_len;
 				for (unsigned k = 0; k < label_len; k++) {
 					wires[n][len++] = random() % 3 ? (uint8_t)("aAbz[_`-."[random() % 9])
@@ -282,6 +282,12 @@ static void test_key_model(void **state)
 				}
 			}
 			wires[n][len] = 0;
+			if (n == 1 && round % 8 == 0) { /* the same but for one byte of a label */
+				len = names[0].len - 1u;
+				memcpy(wires[1], wires[0], names[0].len);
+				unsigned at = wires[0][0] > 0 ? 1 + (unsigned)random() % wires[0][0] : 0;
+				wires[1][at] = at > 0 ? (uint8_t)("aAbz"[random() % 4]) : 0;
+			}
 			names[n] = knot_name_of(wires[n]);
 			/* Where it is the end of a message, with nothing to be read behind it. */
 			uint8_t *exact = malloc(len + 1);

@@ -190,16 +190,23 @@ static void patch_move_gap(patch_t *p, size_t to)
 	p->gap = to;
 }
 
-/* The first entry that is not before a name's part. */
+static bool patch_is_before(const patch_t *p, size_t i, knot_name_t owner, bool is_nsec3_part)
+{
+	const patch_name_t *name = *patch_slot(p, i);
+	int order = knot_name_cmp(name->owner, owner);
+	return (order != 0 ? order : is_nsec3_part - name->is_nsec3_part) < 0;
+}
+
+/* The first entry that is not before a name's part. Changes are entered in order: then it is behind the last one. */
 static size_t patch_lower(const patch_t *p, knot_name_t owner, bool is_nsec3_part)
 {
 	size_t low = 0, high = p->count;
+	if (high > 0 && patch_is_before(p, high - 1, owner, is_nsec3_part)) {
+		return high;
+	}
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		const patch_name_t *name = *patch_slot(p, middle);
-		int order = knot_name_cmp(name->owner, owner);
-		order = order != 0 ? order : is_nsec3_part - name->is_nsec3_part;
-		if (order < 0) {
+		if (patch_is_before(p, middle, owner, is_nsec3_part)) {
 			low = middle + 1;
 		} else {
 			high = middle;
@@ -381,9 +388,13 @@ static knot_err_t lift_below(patch_t *p, const patch_name_t *above, patch_tree_t
 
 static knot_err_t place_child(patch_t *p, const patch_name_t *child);
 
+/* Names follow each other in canonical order, so a parent is nearly always that of the name before. */
 static patch_name_t *parent_entry(patch_t *p, const patch_name_t *child)
 {
-	patch_name_t *parent = patch_touch(p, knot_name_strip(child->owner, 1), false);
+	knot_name_t owner = knot_name_strip(child->owner, 1);
+	bool is_known = p->parent != NULL && knot_name_eq(p->parent->owner, owner);
+	patch_name_t *parent = is_known ? p->parent : patch_touch(p, owner, false);
+	p->parent = parent;
 	if (parent != NULL && parent->tree != PATCH_AUTH) { /* an empty non-terminal */
 		parent->has_records = true;
 		parent->records = NULL;
@@ -531,8 +542,10 @@ static knot_err_t patch_enter(patch_t *p, const zone_change_t *change)
 			return err;
 		}
 		patch_name_t old = { .owner = change->owner, .is_nsec3_part = is_nsec3_part };
-		find_old(p, &old);
-		if (old.old_ref == 0 && records == NULL) {
+		if (records == NULL) {
+			find_old(p, &old);
+		}
+		if (records == NULL && old.old_ref == 0) {
 			continue;
 		}
 		patch_name_t *name = patch_get(p, change->owner, is_nsec3_part);

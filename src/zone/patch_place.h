@@ -38,6 +38,7 @@ typedef struct {
 	size_t count, max;
 	size_t gap;           /* of names[]: the entry before which what is free of it stands; else `count` */
 	size_t at;            /* the name being placed */
+	patch_name_t *parent; /* the entry that was asked for last as a parent; NULL: none */
 	knot_name_t *anchors; /* owned; names below which names that don't exist may lead elsewhere now */
 	size_t anchor_count, anchor_max;
 	patch_memory_t *memory; /* owned: names and records */

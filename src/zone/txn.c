@@ -21,12 +21,14 @@
 typedef struct {
 	knot_name_t owner;
 	zone_record_t *first; /* owned */
+	bool is_new;          /* the base has no records of the name */
 } edit_t;
 
 struct zone_txn {
 	const zone_contents_t *base; /* borrowed */
 	zone_build_params_t params;
-	void *edits; /* owned: tsearch() tree of edit_t by owner */
+	void *edits;    /* owned: tsearch() tree of edit_t by owner */
+	edit_t *recent; /* the name that was touched last */
 	size_t edit_count;
 	zone_undo_t undo;   /* steps since the first mark */
 	knot_name_t origin; /* of wire[] */
@@ -83,8 +85,23 @@ static edit_t *find_edit(const zone_txn_t *txn, knot_name_t owner, wanted_t *wan
 {
 	knot_name_lower(owner, wanted->wire);
 	wanted->edit = (edit_t){ .owner = { wanted->wire, owner.len, owner.label_count } };
+	if (txn->recent != NULL && knot_name_eq(txn->recent->owner, owner)) {
+		return txn->recent;
+	}
 	edit_t **found = tfind(&wanted->edit, &txn->edits, cmp_edits);
 	return found != NULL ? *found : NULL;
+}
+
+static edit_t *edit_new(const wanted_t *wanted)
+{
+	knot_name_t owner = wanted->edit.owner;
+	edit_t *edit = calloc(1, sizeof(*edit) + owner.len);
+	if (edit != NULL) {
+		uint8_t *wire = (uint8_t *)(edit + 1);
+		memcpy(wire, wanted->wire, owner.len);
+		edit->owner = (knot_name_t){ wire, owner.len, owner.label_count };
+	}
+	return edit;
 }
 
 /* The edit of a name, made from the base's records at first. */
@@ -94,26 +111,21 @@ static knot_err_t edit_of(zone_txn_t *txn, knot_name_t owner, edit_t **ret_edit)
 	if (!knot_name_in(owner, txn->origin)) {
 		return KNOT_EOUTOFZONE;
 	}
-	*ret_edit = find_edit(txn, owner, &wanted);
-	if (*ret_edit != NULL) {
-		return KNOT_OK;
-	}
-	edit_t *edit = calloc(1, sizeof(*edit) + owner.len);
+	edit_t *edit = find_edit(txn, owner, &wanted);
 	if (edit == NULL) {
-		return KNOT_ENOMEM;
+		edit = edit_new(&wanted);
+		if (edit == NULL) {
+			return KNOT_ENOMEM;
+		}
+		edit->is_new = txn->base == NULL || zone_find_node(txn->base, edit->owner) == NULL;
+		knot_err_t err = edit->is_new ? KNOT_OK : zone_records_load(txn->base, edit->owner, &edit->first);
+		if (err != KNOT_OK || tsearch(edit, &txn->edits, cmp_edits) == NULL) {
+			free_edit(edit);
+			return KNOT_ENOMEM;
+		}
+		txn->edit_count++;
 	}
-	uint8_t *wire = (uint8_t *)(edit + 1);
-	memcpy(wire, wanted.wire, owner.len);
-	edit->owner = (knot_name_t){ wire, owner.len, owner.label_count };
-	knot_err_t err = zone_records_load(txn->base, edit->owner, &edit->first);
-	if (err == KNOT_OK && tsearch(edit, &txn->edits, cmp_edits) == NULL) {
-		err = KNOT_ENOMEM;
-	}
-	if (err != KNOT_OK) {
-		free_edit(edit);
-		return err;
-	}
-	txn->edit_count++;
+	txn->recent = edit;
 	*ret_edit = edit;
 	return KNOT_OK;
 }
@@ -476,8 +488,8 @@ static bool diff_visit(const zone_rr_t *rr, void *ctx)
 /* True: go on. */
 static bool diff_edit(diff_t *diff, const edit_t *edit, knot_err_t *ret_err)
 {
-	zone_record_t *before;
-	*ret_err = zone_records_load(diff->txn->base, edit->owner, &before);
+	zone_record_t *before = NULL;
+	*ret_err = edit->is_new ? KNOT_OK : zone_records_load(diff->txn->base, edit->owner, &before);
 	if (*ret_err != KNOT_OK) {
 		return false;
 	}
