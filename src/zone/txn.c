@@ -17,11 +17,13 @@
 #include <search.h>
 #include <stdlib.h>
 
-/* A touched name and all of its records. Its bytes, in lower case, lie behind. */
+/* A touched name and all of its records. The bytes of the name, in lower case, and then those of its key lie behind. */
 typedef struct {
 	knot_name_t owner;
+	const uint8_t *key; /* knot_name_key(), by which edits are in order: faster to compare than names */
+	size_t key_len;
 	zone_record_t *first; /* owned */
-	bool is_new;          /* the base has no records of the name */
+	bool is_new;          /* the base doesn't have the name */
 } edit_t;
 
 struct zone_txn {
@@ -38,7 +40,9 @@ struct zone_txn {
 static int cmp_edits(const void *va, const void *vb)
 {
 	const edit_t *a = va, *b = vb;
-	return knot_name_cmp(a->owner, b->owner);
+	size_t min = a->key_len < b->key_len ? a->key_len : b->key_len;
+	int order = memcmp(a->key, b->key, min);
+	return order != 0 ? order : (a->key_len > b->key_len) - (a->key_len < b->key_len);
 }
 
 static void free_edit(void *at)
@@ -77,14 +81,16 @@ knot_err_t zone_txn_begin(const zone_contents_t *base, const zone_build_params_t
 
 /* A name in lower case, to search with. */
 typedef struct {
-	uint8_t wire[KNOT_NAME_MAX];
+	uint8_t wire[KNOT_NAME_MAX], key[KNOT_NAME_KEY_MAX];
 	edit_t edit;
 } wanted_t;
 
 static edit_t *find_edit(const zone_txn_t *txn, knot_name_t owner, wanted_t *wanted)
 {
 	knot_name_lower(owner, wanted->wire);
-	wanted->edit = (edit_t){ .owner = { wanted->wire, owner.len, owner.label_count } };
+	wanted->edit = (edit_t){ .owner = { wanted->wire, owner.len, owner.label_count },
+		.key = wanted->key,
+		.key_len = knot_name_key(owner, wanted->key) };
 	if (txn->recent != NULL && knot_name_eq(txn->recent->owner, owner)) {
 		return txn->recent;
 	}
@@ -95,11 +101,14 @@ static edit_t *find_edit(const zone_txn_t *txn, knot_name_t owner, wanted_t *wan
 static edit_t *edit_new(const wanted_t *wanted)
 {
 	knot_name_t owner = wanted->edit.owner;
-	edit_t *edit = calloc(1, sizeof(*edit) + owner.len);
+	edit_t *edit = malloc(sizeof(*edit) + owner.len + wanted->edit.key_len);
 	if (edit != NULL) {
-		uint8_t *wire = (uint8_t *)(edit + 1);
+		uint8_t *wire = (uint8_t *)(edit + 1), *key = wire + owner.len;
 		memcpy(wire, wanted->wire, owner.len);
-		edit->owner = (knot_name_t){ wire, owner.len, owner.label_count };
+		memcpy(key, wanted->key, wanted->edit.key_len);
+		*edit = (edit_t){
+			.owner = { wire, owner.len, owner.label_count }, .key = key, .key_len = wanted->edit.key_len
+		};
 	}
 	return edit;
 }
@@ -561,8 +570,8 @@ static knot_err_t collect_nodes(
 	collecting_t to = { collect, KNOT_OK };
 	zone_nodes_begin(txn->base, iter);
 	for (const zone_node_t *node; to.err == KNOT_OK && (node = zone_nodes_next(txn->base, iter)) != NULL;) {
-		edit_t wanted = { .owner = zone_node_owner(node) };
-		if (zone_node_rrset_count(node) == 0 || tfind(&wanted, &txn->edits, cmp_edits) != NULL) {
+		wanted_t wanted;
+		if (zone_node_rrset_count(node) == 0 || find_edit(txn, zone_node_owner(node), &wanted) != NULL) {
 			continue;
 		}
 		to.err = zone_collect_owner(collect, zone_node_owner(node));
