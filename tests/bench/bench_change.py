@@ -12,8 +12,10 @@ over loopback: one record in one update. All threads of a server have one proces
   batch     10,000 delegations in one commit, and the commit alone
   random    delegations, DS and glue come and go at random: memory meanwhile against a server that has just loaded the zone, the longest
             commit, and the longest that one of 1,000 queries a second waits, against the same without commits
-  load      over AF_XDP: replies per second and per second of CPU of the thread that answers, latency (99 %), with 1,000 commits a second and without,
-            in short turns. That thread has one processor; all others, the load and the commits have the other one. Needs root
+  load      over AF_XDP: replies per second and per second of CPU of the thread that answers, and latency: without commits, with 1,000 a second,
+            and with as many at a neighbour, a second server of the same build with the same zone, in short slices by turns. The thread that
+            answers has one processor; all others, the neighbour, the load and the commits have the other one. So what commits cost answering
+            is with/neighbour; neighbour/without is what it costs that so much shares a processor. Needs root
   start     a start after kill -9, when a checkpoint and then 10,000 commits were made (as many as fit into a minute): seconds to the first
             answer, and the commits that are gone
 A server that needs a second for each commit makes fewer of them than asked for: rows say how many.
@@ -27,6 +29,7 @@ import signal
 import socket
 import statistics
 import sys
+import tempfile
 import threading
 import time
 
@@ -232,29 +235,32 @@ class Random:
                 (True, owner, "DS", f"{self.last % 65536} 13 2 {self.rng.getrandbits(256):064X}")]
 
 
-def probe(address, port, name, end, results_pipe):
-    """A query each millisecond, one at a time: how long the slowest waited."""
+def probe(pid, address, port, name, end, results_pipe):
+    """A query each millisecond, one at a time: how long it waited, and what CPU time the server used meanwhile. It goes before whatever else wants its processor, if it may."""
     os.sched_setaffinity(0, {process.processors()[1]})
-    waits = []
+    with contextlib.suppress(PermissionError):
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    waits, own = [], []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.connect((address, port))
         sock.settimeout(30)
         query = servers.question(name, 6)
         while not end.is_set():
-            begin = time.monotonic()
+            begin, before = time.monotonic(), process.cpu_clock(pid)
             sock.send(query)
             sock.recv(4096)
             waits.append(time.monotonic() - begin)
+            own.append(process.cpu_clock(pid) - before)
             time.sleep(max(0.0, 0.001 - waits[-1]))
-    results_pipe.send(waits)
+    results_pipe.send((waits, own))
 
 
 class Probe:
-    """Queries from a process of its own while the block runs; `waits`: seconds of each."""
+    """Queries from a process of its own while the block runs; `waits`: seconds of each; `own`: the server's CPU in them."""
 
     def __init__(self, server, name):
         self.end, (self.pipe, other) = multiprocessing.Event(), multiprocessing.Pipe(False)
-        self.process = multiprocessing.Process(target=probe, args=(server.setup.address, server.port, name, self.end, other), daemon=True)
+        self.process = multiprocessing.Process(target=probe, args=(server.pid, server.setup.address, server.port, name, self.end, other), daemon=True)
 
     def __enter__(self):
         self.process.start()
@@ -262,7 +268,7 @@ class Probe:
 
     def __exit__(self, *_):
         self.end.set()
-        self.waits = self.pipe.recv()
+        self.waits, self.own = self.pipe.recv()
         self.process.join()
 
 
@@ -288,14 +294,15 @@ def random_turn(name, args, size):
         most, settled = max(peak.bytes, anonymous) - anonymous + fresh, process.memory(server.pid)
     return {"commits": len(took), "per_s": len(took) / sum(took), "took_max_s": max(took), "fresh_bytes": fresh, "most_bytes": most,
             "most_share": most / fresh, "settled_share": settled / fresh, "idle_max_s": max(idle.waits), "busy_p999_s": at(busy.waits, 0.999),
-            "busy_max_s": max(busy.waits)}
+            "busy_max_s": max(busy.waits), "busy_own_s": max(busy.own)}
 
 
 RANDOM_METRICS = (
     ("commits", "commits", 1, ",.0f"), ("per_s", "commits per second, one session", 1, ",.0f"), ("took_max_s", "longest commit, ms", 1e-3, ",.1f"),
     ("fresh_bytes", "memory before, MB", 1e6, ",.1f"), ("most_bytes", "memory at most, MB", 1e6, ",.1f"), ("most_share", "at most / before", 1, ".2f"),
     ("settled_share", "afterwards / before", 1, ".2f"), ("idle_max_s", "slowest query without commits, ms", 1e-3, ",.2f"),
-    ("busy_p999_s", "query meanwhile, 99.9 % ms", 1e-3, ",.2f"), ("busy_max_s", "slowest query meanwhile, ms", 1e-3, ",.2f"))
+    ("busy_p999_s", "query meanwhile, 99.9 % ms", 1e-3, ",.2f"), ("busy_max_s", "slowest query meanwhile, ms", 1e-3, ",.2f"),
+    ("busy_own_s", "most CPU that the server used while a query waited, ms", 1e-3, ",.2f"))
 
 
 def bench_random(args):
@@ -333,32 +340,66 @@ class Paced:
         self.end.set()
         if self.rate:
             self.thread.join()
+            self.one.close()        # a server ends a connection that is idle
         if self.error is not None:
             raise self.error
 
 
 def latencies(pair, queries, args):
-    """Seconds of each answer at a modest rate, from what dnsperf says of each."""
-    text = pair.exec(pair.client, "dnsperf", "-v", "-s", pair.server4, "-d", str(queries), "-Q", str(args.latency_rate), "-l", str(args.load_seconds), "-c", "4",
-                     timeout=args.load_seconds + 60).stdout
+    """Seconds of each answer at a modest rate, from what dnsperf says of each. It goes before whatever else wants its processor.
+
+    It writes to a file: this process would be late to empty a pipe, and dnsperf waits for it.
+    """
+    with tempfile.NamedTemporaryFile("r", encoding="ascii", errors="replace") as said:
+        pair.exec(pair.client, "sh", "-c", 'exec >"$0" "$@"', said.name, "chrt", "-f", "1", "dnsperf", "-v", "-s", pair.server4, "-d", str(queries),
+                  "-Q", str(args.latency_rate), "-l", str(args.load_seconds), "-c", "4", timeout=args.load_seconds + 60)
+        text = said.read()
     found = [float(value) for value in re.findall(r"^> \S+ \S+ \S+ ([\d.]+)$", text, re.M)]
     if not found:
         raise RuntimeError(f"dnsperf says nothing of latency: {text[:2000]}")
     return found
 
 
-def load_slice(server, pair, one, numbers, args, queries, rate, answering):
-    """One short turn with commits at a rate, or without."""
-    result = {}
+# Commits nowhere, at a second server whose threads are where this one's others are, and at this one. So neighbour/without is what it costs
+# that two processors are shared, and with/neighbour what commits cost answering itself.
+LOAD_STATES = ("without", "neighbour", "with")
+LOAD_FIGURES = (
+    # key, what, unit, format
+    ("most_per_s", "replies/s", 1, ",.0f"), ("most_per_cpu_s", "replies per second of CPU of the thread", 1, ",.0f"),
+    ("p50_s", "latency, median ms", 1e-3, ",.3f"), ("p99_s", "latency, 99 % ms", 1e-3, ",.3f"))
+LOAD_RATIOS = ("neighbour / without", "with / neighbour", "with / without")
+
+
+def load_slice(server, pair, one, numbers, args, queries, answering):
+    """One short turn. one: the session that commits; None: no commits."""
+    rate = args.commit_rate if one is not None else 0
     with Paced(one, args.origin, rate, numbers) as paced:
-        before = process.threads(server.pid)[answering]
-        replies, share, _ = loads.gun(pair, queries, args.most, args.load_seconds)
-        cpu = process.threads(server.pid)[answering] - before
-    result |= {"most_per_s": replies / args.load_seconds, "most_per_cpu_s": replies / cpu, "commits_per_s": paced.done / paced.seconds if rate else 0.0}
+        before, faults = process.threads(server.pid)[answering], process.faults(server.pid, answering)
+        replies, _, _ = loads.gun(pair, queries, args.most, args.load_seconds)
+        cpu, faults = process.threads(server.pid)[answering] - before, process.faults(server.pid, answering) - faults
+    result = {"most_per_s": replies / args.load_seconds, "most_per_cpu_s": replies / cpu, "faults_per_s": faults / args.load_seconds,
+              "commits_per_s": paced.done / paced.seconds if rate else 0.0}
     with Paced(one, args.origin, rate, numbers):
-        result["p99_s"] = at(latencies(pair, zones.plain(queries), args), 0.99)
-    with Paced(one, args.origin, rate, numbers):
-        _, result["share"], _ = loads.gun(pair, queries, args.rate, args.load_seconds)
+        times = latencies(pair, zones.plain(queries), args)
+    return result | {"p50_s": at(times, 0.5), "p99_s": at(times, 0.99)}
+
+
+def find_answering(server, pair, queries, args):
+    """The thread that answers, by its CPU under load."""
+    before = process.threads(server.pid)
+    loads.gun(pair, queries, args.rate, 2)
+    after = process.threads(server.pid)
+    return max(after, key=lambda thread: after[thread] - before.get(thread, 0.0))
+
+
+def load_result(slices):
+    """Medians of each state, and of the ratios of neighbouring slices; of these the middle half, too."""
+    result = {f"{key}_{state}": statistics.median(row[key] for row in rows) for state, rows in slices.items() for key in rows[0]}
+    for key, *_ in LOAD_FIGURES:
+        for ratio in LOAD_RATIOS:
+            over, under = ratio.split(" / ")
+            ratios = [above[key] / below[key] for above, below in zip(slices[over], slices[under])]
+            result |= {f"{key} {ratio}": statistics.median(ratios), f"{key} {ratio} low": at(ratios, 0.25), f"{key} {ratio} high": at(ratios, 0.75)}
     return result
 
 
@@ -367,36 +408,36 @@ def load_turn(name, args, size):
         return {}
     zone = zones.tld(size, args.origin)
     queries, mine, others = zones.questions(zone, args.origin), *process.processors()
-    with Pair() as pair, make(name, [(args.origin, zone)], args, address=pair.server4, port=53, namespace=pair.server, xdp=pair.server_if) as server:
-        server.start()
-        server.wait_answer(args.origin)
+    with Pair() as pair, make(name, [(args.origin, zone)], args) as neighbour, \
+            make(name, [(args.origin, zone)], args, address=pair.server4, port=53, namespace=pair.server, xdp=pair.server_if) as server:
+        for each in (neighbour, server):
+            each.start()
+            each.wait_answer(args.origin)
+            process.settle(each.pid)
         server.check_transport()
-        process.settle(server.pid)
-        before = process.threads(server.pid)
-        loads.gun(pair, queries, args.rate, 2)
-        after = process.threads(server.pid)
-        answering = max(after, key=lambda thread: after[thread] - before.get(thread, 0.0))
-        process.pin(server.pid, others)
+        answering = find_answering(server, pair, queries, args)
+        for each in (neighbour, server):
+            process.pin(each.pid, others)
         os.sched_setaffinity(answering, {mine})
-        one, numbers = session(server, args), iter(range(1 << 40))
-        slices = {"without": [], "with": []}
+        sessions = {"without": (None, None), **{state: (session(each, args), iter(range(1 << 40))) for state, each in
+                                                (("neighbour", neighbour), ("with", server))}}
+        slices = {state: [] for state in LOAD_STATES}
         with process.on_processor(others):
             for number in range(args.slices):
-                for key in ("without", "with") if number % 2 == 0 else ("with", "without"):
-                    slices[key].append(load_slice(server, pair, one, numbers, args, queries, args.commit_rate if key == "with" else 0, answering))
-    middle = {key: {figure: statistics.median(row[figure] for row in rows) for figure in rows[0]} for key, rows in slices.items()}
-    result = {"commits_per_s": middle["with"]["commits_per_s"]}
-    for figure in ("most_per_s", "most_per_cpu_s", "p99_s", "share"):
-        result |= {f"{figure}_without": middle["without"][figure], f"{figure}_with": middle["with"][figure],
-                   f"{figure}_ratio": middle["with"][figure] / middle["without"][figure]}
-    return result
+                for turn in range(len(LOAD_STATES)):
+                    state = LOAD_STATES[(number + turn) % len(LOAD_STATES)]
+                    slices[state].append(load_slice(server, pair, *sessions[state], args, queries, answering))
+    return load_result(slices) | {"slices": args.slices}
 
 
-LOAD_METRICS = (("commits_per_s", "commits per second meanwhile", 1, ",.0f"),) + tuple(
-    (f"{figure}_{end}", f"{text}{tail}", unit if end != "ratio" else 1, form if end != "ratio" else ".3f") for figure, text, unit, form in (
-        ("most_per_s", "replies/s", 1, ",.0f"), ("most_per_cpu_s", "replies per second of CPU of the thread", 1, ",.0f"),
-        ("p99_s", "latency, 99 % ms", 1e-3, ",.3f"), ("share", "share answered at a fixed rate", 1, ".4f"))
-    for end, tail in (("without", ", without commits"), ("with", ", with commits"), ("ratio", ", with / without")))
+LOAD_METRICS = (
+    ("slices", "slices of each", 1, ",.0f"), ("commits_per_s_with", "commits per second meanwhile", 1, ",.0f"),
+    ("commits_per_s_neighbour", "commits per second at the neighbour", 1, ",.0f"),
+    ("faults_per_s_with", "page faults per second of the thread, with commits", 1, ",.0f"),
+    *((f"{key}_{state}", f"{what}, {words}", unit, form) for key, what, unit, form in LOAD_FIGURES for state, words in (
+        ("without", "without commits"), ("neighbour", "commits at the neighbour"), ("with", "with commits"))),
+    *((f"{key} {ratio}{end}", f"{what}, {ratio}{words}", 1, ".3f") for key, what, _, _ in LOAD_FIGURES for ratio in LOAD_RATIOS for end, words in (
+        ("", ""), (" low", ", lower quartile"), (" high", ", upper quartile"))))
 
 
 def bench_load(args):
@@ -462,10 +503,10 @@ def parse_args():
     parser.add_argument("--random-seconds", type=float, default=120, help="at most [%(default)s]")
     parser.add_argument("--random-names", type=options.size, default=100_000, help="delegations [%(default)s]")
     parser.add_argument("--load-names", type=options.size, default=1_000_000, help="delegations [%(default)s]")
-    parser.add_argument("--load-seconds", type=int, default=3, help="of each load of load [%(default)s]")
-    parser.add_argument("--slices", type=int, default=5, help="turns with and without commits [%(default)s]")
+    parser.add_argument("--load-seconds", type=int, default=1, help="of each slice of load [%(default)s]")
+    parser.add_argument("--slices", type=int, default=12, help="of each state of load [%(default)s]")
     parser.add_argument("--commit-rate", type=int, default=1000, help="commits per second of load [%(default)s]")
-    parser.add_argument("-r", "--rate", type=int, default=60_000, help="queries per second of the fixed load [%(default)s]")
+    parser.add_argument("-r", "--rate", type=int, default=60_000, help="queries per second that warm up load [%(default)s]")
     parser.add_argument("-m", "--most", type=int, default=5_000_000, help="queries per second where there is no measure [%(default)s]")
     parser.add_argument("--latency-rate", type=int, default=5000, help="queries per second whose latency is measured [%(default)s]")
     parser.add_argument("--start-names", type=options.size, default=1_000_000, help="delegations [%(default)s]")

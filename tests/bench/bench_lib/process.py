@@ -49,6 +49,12 @@ def threads(pid):
     return found
 
 
+def faults(pid, thread):
+    """Page faults of a thread so far."""
+    fields = pathlib.Path(f"/proc/{pid}/task/{thread}/stat").read_text(encoding="ascii", errors="replace").rsplit(")", 1)[1].split()
+    return int(fields[7]) + int(fields[9])
+
+
 def memory(pid):
     """Bytes of anonymous and shared memory in RAM, once where processes share a page: no pages of files, which the system may drop."""
     total = 0
