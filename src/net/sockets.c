@@ -149,7 +149,7 @@ static socket_worker_t *add_worker(sockets_t *sockets, const char *kind, size_t 
 	socket_worker_t *worker = &sockets->workers[sockets->worker_count++];
 	worker->shared = sockets->shared;
 	worker->stop_fd = sockets->stop_fd;
-	worker->thread = (sys_thread_t){ .cpu = -1, .counts = true, .run = run, .arg = worker };
+	worker->thread = (sys_thread_t){ .cpu = -1, .counts = true, .answers = true, .run = run, .arg = worker };
 	snprintf(worker->thread.name, sizeof(worker->thread.name), "%s-%u", kind, (unsigned)(number % 100000));
 	return worker;
 }

@@ -44,6 +44,7 @@ static xdp_worker_t *new_worker(
 	worker->thread = (sys_thread_t){
 		.cpu = (int)(number % sys_cpu_count()),
 		.counts = true,
+		.answers = true,
 		.run = xdp_worker_run,
 		.arg = worker,
 	};

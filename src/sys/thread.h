@@ -15,6 +15,7 @@ typedef struct {
 	int cpu;       /* pin to this CPU; -1: don't */
 	bool counts;   /* take a row of the counters (sys/counters.h) */
 	bool yields;   /* other threads get CPU and disk first */
+	bool answers;  /* it gets a CPU soon after it wakes up, also where another thread runs */
 	void (*run)(void *arg);
 	void *arg;    /* borrowed for as long as the thread runs */
 	pthread_t id; /* set by sys_thread_start() */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The process: options, daemon, order of the log, one line for each failure."""
+import contextlib
 import os
 import pathlib
 import re
@@ -264,3 +265,27 @@ def test_ten_thousand_zones(knotd):
     assert knotd.ask("z1.example", "SOA").rcode() == dns.rcode.REFUSED
     assert knotd.log().count("] loaded, serial") == 10001
     knotd.stop()
+
+
+def slices(knotd):
+    """{name of a thread: nanoseconds of CPU that the kernel gives it at a time}; without those that are ending."""
+    found = {}
+    for task in pathlib.Path(f"/proc/{knotd.process.pid}/task").iterdir():
+        with contextlib.suppress(OSError):
+            found[(task / "comm").read_text().strip()] = int(re.search(r"^se\.slice\s*:\s*(\d+)$", (task / "sched").read_text(), re.M)[1])
+    return found
+
+
+def test_answering_threads_come_first(knotd):
+    """Threads that answer have short slices, so that they run as soon as they wake up; all others have the kernel's own."""
+    own = pathlib.Path("/proc/self/sched")
+    if not own.exists() or "se.slice" not in own.read_text() or tuple(map(int, os.uname().release.split(".")[:2])) < (6, 12):
+        pytest.skip("a kernel that neither gives nor shows slices")
+    knotd.configure()
+    knotd.start()
+
+    def is_so():
+        found = slices(knotd)
+        answering = {name for name in found if name.startswith(("udp-", "tcp-")) or re.fullmatch(r"xdp-\d+", name)}
+        return len(answering) >= 2 and all((length == 100_000) == (name in answering) for name, length in found.items())
+    wait_until(is_so, lambda: f"short slices for those that answer: {slices(knotd)}")
