@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/event/faults.h"
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
 #include "src/zone/diff.h"
@@ -20,8 +21,29 @@ knot_err_t changes_open(const conf_database_t *conf, journal_t **ret_journal)
 	};
 	journal_reason_t reason = { .text = "" };
 	knot_err_t err = journal_open(&params, ret_journal, &reason);
-	if (err == KNOT_OK && reason.text[0] != '\0') {
+	bool is_closed = false;
+	if (err == KNOT_OK && journal_reopen(*ret_journal, &is_closed, &reason) != KNOT_OK) {
+		log_server(LOG_ERR,
+				"journal, failed to open '%s' (%s), zones are served without changes that only it has, "
+				"and can't be changed before it could be opened",
+				params.path, reason.text);
+	} else if (err == KNOT_OK && reason.text[0] != '\0') {
 		log_server(LOG_WARNING, "journal, '%s' (%s)", params.path, reason.text);
+	}
+	return err;
+}
+
+knot_err_t changes_reopen(journal_t *journal, char *reason)
+{
+	journal_reason_t why = { .text = "" };
+	bool was_closed;
+	knot_err_t err = journal_reopen(journal, &was_closed, &why);
+	if (err != KNOT_OK) {
+		snprintf(reason, FAULT_REASON_MAX, "journal, %s", why.text);
+	} else if (was_closed && why.text[0] != '\0') {
+		log_server(LOG_WARNING, "journal opened (%s)", why.text);
+	} else if (was_closed) {
+		log_server(LOG_INFO, "journal opened");
 	}
 	return err;
 }

@@ -13,8 +13,14 @@
 #include "src/update/update.h"
 
 /** Open the journal of a configuration; the folder is made with the first change. Logs what is wrong with it; the
- * server then runs without its contents. KNOT_ENOMEM. */
+ * server then runs without its contents, or until changes_reopen() succeeds. KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t changes_open(const conf_database_t *conf, journal_t **ret_journal);
+
+/**
+ * KNOT_OK: what the journal has can be read, or it has nothing. Otherwise that it can't be opened, which is tried again
+ * now and then; `reason` (FAULT_REASON_MAX bytes) says why. Logs when it could be opened at last.
+ */
+KNOT_MUST_USE knot_err_t changes_reopen(journal_t *journal, char *reason);
 
 /** How a zone's changes are stored. */
 typedef struct {

@@ -21,6 +21,7 @@ typedef struct {
 	bool is_to_be_flushed_later; /* it could not be written */
 	bool is_flush_refused; /* another program changed it: not to be written until a command requests it again */
 	bool keeps_result;     /* a success says nothing about the failure that the zone has */
+	bool is_behind;        /* of EVENT_LOAD: as load_env_t has it */
 	bool has_sync;         /* the next is known */
 	int64_t sync_s;        /* `zonefile-sync` as it was while the job ran; seconds */
 	char *reason;          /* owned, freed by jobs_end(): details of a failure; NULL: none */

@@ -31,6 +31,7 @@ typedef struct {
 	journal_t *journal;
 	const bool *stopping; /* read atomically; true ends reading a file without a message: KNOT_ESTOPPED */
 	int64_t *ret_sync_s;  /* gets the zone's zonefile-sync, if it is configured */
+	bool *is_behind;      /* in and out: the journal can't be read, so what is served may lack what only it has */
 	bool is_forced;       /* guard rails hold nothing up */
 } load_env_t;
 
@@ -38,6 +39,10 @@ typedef struct {
  * Load the zone with the settings of the current state and publish its contents; the old version keeps serving when it
  * fails. Logs what Knot logs. source: of the contents; updated. Not within a read section; one caller per zone at a
  * time. ret_outcome: set in any case. On failure ret_reason has the details, without the text of the error.
+ *
+ * If the journal can't be read, and nothing is served, the image or the file is served alone, so that there are
+ * answers; this fails all the same, with *env->is_behind. The zone mustn't be changed then: a change would begin at a
+ * version that isn't the last one. Load it again later.
  */
 KNOT_MUST_USE knot_err_t load_zone(const load_env_t *env, zone_t *zone, load_source_t *source,
 		load_outcome_t *ret_outcome, char ret_reason[static FAULT_REASON_MAX]);

@@ -27,6 +27,7 @@ typedef struct {
 	load_settings_t settings;
 	load_plan_t plan;
 	journal_info_t journal; /* all zero: nothing is there */
+	knot_err_t journal_err; /* what it has can't be read */
 	zone_contents_t *image; /* owned; NULL: none */
 	load_source_t image_source;
 	load_report_t report;
@@ -36,6 +37,12 @@ typedef struct {
 	uint32_t between;
 	load_outcome_t outcome;
 } loading_t;
+
+/* What is served and what new contents follow on; NULL: nothing, or only what was to be had without the journal. */
+static const zone_contents_t *load_served(const loading_t *loading)
+{
+	return *loading->env->is_behind ? NULL : zone_contents(loading->zone);
+}
 
 /* ---- Log ---- */
 
@@ -117,7 +124,7 @@ static knot_err_t load_flush_is_needless(void *ctx)
 {
 	/* The file that is loaded is newer than what was served. */
 	const loading_t *loading = ctx;
-	const zone_contents_t *served = zone_contents(loading->zone);
+	const zone_contents_t *served = load_served(loading);
 	if (served != NULL) {
 		changes_mark_flushed(loading->env->journal, loading->report.name, served->serial);
 	}
@@ -145,8 +152,11 @@ static publish_t load_begin_publish(loading_t *loading, load_source_t *take_next
 static update_store_t load_choose_store(const loading_t *loading, uint32_t serial)
 {
 	const journal_info_t *info = &loading->journal;
-	bool is_served = zone_contents(loading->zone) != NULL;
+	bool is_served = load_served(loading) != NULL;
 	bool has_any = info->has_whole || info->has_changes || info->notes > 0;
+	if (loading->journal_err != KNOT_OK) {
+		return UPDATE_STORES_NOTHING;
+	}
 	switch (loading->settings.content) {
 	case CONF_JOURNAL_NONE: break;
 	case CONF_JOURNAL_CHANGES:
@@ -163,7 +173,7 @@ static update_store_t load_choose_store(const loading_t *loading, uint32_t seria
 static knot_err_t load_publish_whole(
 		loading_t *loading, update_source_t from, zone_contents_t *take_contents, load_source_t *take_source)
 {
-	const zone_contents_t *old = zone_contents(loading->zone);
+	const zone_contents_t *old = load_served(loading);
 	bool is_same = old != NULL && old->serial == take_contents->serial && load_is_same(old, take_contents);
 	uint64_t size = take_contents->wire_size;
 	update_policy_t policy = load_policy(&loading->settings, &loading->report);
@@ -268,7 +278,7 @@ static knot_err_t load_read_and_apply(loading_t *loading, zone_contents_t **ret_
 		load_write_notes(loading);
 		log_zone(LOG_WARNING, loading->report.name, "failed to load journal (%s)", knot_strerror(err));
 	}
-	if (err != KNOT_OK && zone_contents(loading->zone) != NULL) {
+	if (err != KNOT_OK && load_served(loading) != NULL) {
 		zone_contents_free(contents);
 		source_clear(&source);
 		return err;
@@ -367,7 +377,7 @@ static bool load_check_serial(loading_t *loading, const zone_contents_t *base, c
 		return true;
 	}
 	load_write_notes(loading);
-	if (zone_contents(loading->zone) != NULL) {
+	if (load_served(loading) != NULL) {
 		log_zone(LOG_WARNING, loading->report.name, "zone file changed with %s SOA serial",
 				load_name_fault(fault));
 	} else {
@@ -385,7 +395,7 @@ static knot_err_t load_publish_diff(loading_t *loading, update_t *update, const 
 	update_policy_t policy = load_policy(&loading->settings, &loading->report);
 	policy.stores = loading->settings.content == CONF_JOURNAL_NONE ? UPDATE_STORES_NOTHING : UPDATE_STORES_CHANGES;
 	knot_err_t err;
-	bool is_served = zone_contents(loading->zone) != NULL;
+	bool is_served = load_served(loading) != NULL;
 	*ret_published = zone_txn_is_changed(update->txn, &err);
 	uint32_t serial = base->serial, next = update_serial_next(serial, policy.serial_policy, policy.build.now_s);
 	if (err == KNOT_OK && loading->plan.ignores_serial) {
@@ -441,7 +451,7 @@ static knot_err_t load_merge_file(loading_t *loading, const zone_contents_t *bas
 
 static knot_err_t load_into_served(loading_t *loading)
 {
-	const zone_contents_t *served = zone_contents(loading->zone);
+	const zone_contents_t *served = load_served(loading);
 	zone_contents_t *file;
 	load_source_t next;
 	bool is_published = false;
@@ -489,7 +499,7 @@ static knot_err_t load_journal_and_file(loading_t *loading, zone_contents_t *tak
 	}
 	zone_contents_free(file);
 	/* The file breaks a guard rail: the journal's version is served, and the load has failed all the same. */
-	bool is_held_back = err == KNOT_EGUARDRAIL && zone_contents(loading->zone) == NULL;
+	bool is_held_back = err == KNOT_EGUARDRAIL && load_served(loading) == NULL;
 	if ((err == KNOT_OK && !is_published) || is_held_back) {
 		knot_err_t base_err = load_publish_whole(loading, UPDATE_JOURNAL, take_base, &next);
 		err = is_held_back && base_err == KNOT_OK ? KNOT_EGUARDRAIL : base_err;
@@ -650,6 +660,19 @@ static bool load_is_only_in_journal(const loading_t *loading)
 	return source != UPDATE_FILE;
 }
 
+/* What the journal has. Of a damaged one that is nothing. */
+static void load_look_into_journal(loading_t *loading)
+{
+	knot_err_t err = journal_info(loading->env->journal, loading->report.name, &loading->journal);
+	if (err != KNOT_OK) {
+		loading->journal = (journal_info_t){ .has_whole = false };
+	}
+	if (err != KNOT_OK && err != KNOT_ENOENT && err != KNOT_EMALF &&
+			loading->settings.content != CONF_JOURNAL_NONE) {
+		loading->journal_err = err;
+	}
+}
+
 static load_facts_t load_find_facts(loading_t *loading)
 {
 	struct stat info;
@@ -657,25 +680,23 @@ static load_facts_t load_find_facts(loading_t *loading)
 	load_facts_t facts = {
 		.load = settings->load,
 		.content = settings->content,
-		.is_served = zone_contents(loading->zone) != NULL,
+		.is_served = load_served(loading) != NULL,
 	};
-	bool reads_files = settings->load != CONF_ZONEFILE_NONE;
 	facts.is_current = facts.is_served && source_is_current(loading->source, settings->path, settings->number);
-	if (!facts.is_served && reads_files) {
+	if (!facts.is_current) {
+		load_look_into_journal(loading);
+	}
+	if (!facts.is_served && settings->load != CONF_ZONEFILE_NONE) {
 		load_read_image(loading);
 	}
 	facts.has_image = loading->image != NULL;
-	if (facts.is_current ||
-			journal_info(loading->env->journal, loading->report.name, &loading->journal) != KNOT_OK) {
-		loading->journal = (journal_info_t){ .has_whole = false };
-	}
 	facts.has_whole = loading->journal.has_whole;
 	facts.has_file = !facts.has_whole || source_stat(settings->path, &info) != KNOT_ENOENT;
 	facts.is_only_journal = !facts.has_file && load_is_only_in_journal(loading);
 	return facts;
 }
 
-static knot_err_t load_run(loading_t *loading)
+static knot_err_t load_run_plan(loading_t *loading)
 {
 	static knot_err_t (*const runs[])(loading_t *) = {
 		[LOAD_BASE_KEEP] = load_keep,
@@ -685,9 +706,40 @@ static knot_err_t load_run(loading_t *loading)
 		[LOAD_BASE_JOURNAL] = load_from_journal,
 		[LOAD_BASE_SERVED] = load_into_served,
 	};
+	return runs[loading->plan.base](loading);
+}
+
+/* The journal can't be read. What is served stays; if nothing is, an older version is better than none. */
+static knot_err_t load_run_alone(loading_t *loading, bool is_served)
+{
+	char why[FAULT_REASON_MAX] = "";
+	knot_err_t journal_err = changes_reopen(loading->env->journal, why), err = KNOT_OK;
+	journal_err = journal_err != KNOT_OK ? journal_err : loading->journal_err;
+	loading->plan.has_changes = false;
+	if (!is_served) {
+		*loading->env->is_behind = true;
+		err = loading->plan.base != LOAD_BASE_NOTHING ? load_run_plan(loading) : KNOT_OK;
+	}
+	log_zone(LOG_ERR, loading->report.name, "failed to load journal (%s)%s", knot_strerror(journal_err),
+			is_served ? "" : ", changes that only it has aren't served, and new ones are refused");
+	if (loading->report.reason[0] == '\0') {
+		snprintf(loading->report.reason, FAULT_REASON_MAX, "%s", why);
+	}
+	return err == KNOT_OK ? journal_err : err;
+}
+
+static knot_err_t load_run(loading_t *loading)
+{
 	const load_facts_t facts = load_find_facts(loading);
 	loading->plan = load_plan(&facts);
-	return runs[loading->plan.base](loading);
+	if (loading->journal_err != KNOT_OK) {
+		return load_run_alone(loading, facts.is_served);
+	}
+	knot_err_t err = load_run_plan(loading);
+	if (err == KNOT_OK) {
+		*loading->env->is_behind = false;
+	}
+	return err;
 }
 
 knot_err_t load_zone(const load_env_t *env, zone_t *zone, load_source_t *source, load_outcome_t *ret_outcome,

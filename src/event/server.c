@@ -21,25 +21,46 @@ entry_t *server_find_entry(const server_t *server, knot_name_t name)
 	return zone != NULL ? entry_of(zone) : NULL;
 }
 
+enum { SERVER_RETRY_MS = 20 * 1000 }; /* of loading zones for which the journal can't be read; a million may wait */
+
 /* ---- Start and stop ---- */
 
-/* Its byte has other flags, too, which change while the job runs. */
-static bool server_is_first_load(server_t *server, const entry_t *entry)
+/* Their byte has other flags, too, which change while the job runs. */
+static void server_look_at_flags(server_t *server, const entry_t *entry, bool *ret_is_first, bool *ret_is_behind)
 {
 	sys_mutex_lock(&server->jobs.lock);
-	bool is_first = !entry->tried;
+	*ret_is_first = !entry->tried;
+	*ret_is_behind = entry->is_behind;
 	sys_mutex_unlock(&server->jobs.lock);
-	return is_first;
+}
+
+/* True if a load could only find once more what is served, as the journal can't be read yet. */
+static bool server_waits_for_journal(server_t *server, entry_t *entry)
+{
+	char path[PATH_MAX], reason[FAULT_REASON_MAX];
+	uint64_t settings;
+	bool is_served = zone_contents(entry_zone(entry)) != NULL;
+	return changes_reopen(server->journal, reason) != KNOT_OK &&
+	       (!is_served || (server_zone_file(server, entry_name(entry), path, &settings) == KNOT_OK &&
+					      source_is_current(&entry->source, path, settings)));
 }
 
 knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
 {
 	char reason[FAULT_REASON_MAX];
-	if (server_is_first_load(server, entry)) {
+	bool is_first;
+	server_look_at_flags(server, entry, &is_first, &outcome->is_behind);
+	if (outcome->is_behind && (how & EVENT_BY_OPERATOR) == 0 && server_waits_for_journal(server, entry)) {
+		outcome->keeps_result = true;
+		return KNOT_OK;
+	}
+	if (is_first) {
 		timer_values_t timers = timer_sync_read(server->timers, entry_name(entry));
 		sys_mutex_lock(&server->jobs.lock);
 		server_restore_flush(server, entry, timers.at[TIMER_LAST_FLUSH]);
 		sys_mutex_unlock(&server->jobs.lock);
+	}
+	if (is_first || outcome->is_behind) {
 		takeover_zone(&server->takeover, server->journal, entry_name(entry));
 	}
 	const load_env_t env = { .root = &server->root,
@@ -47,6 +68,7 @@ knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_o
 		.journal = server->journal,
 		.stopping = &server->jobs.stopping,
 		.ret_sync_s = &outcome->sync_s,
+		.is_behind = &outcome->is_behind,
 		.is_forced = (how & EVENT_BY_FORCE) != 0 };
 	outcome->sync_s = INT64_MIN;
 	knot_err_t err = load_zone(&env, entry_zone(entry), &entry->source, &outcome->load, reason);
@@ -55,9 +77,15 @@ knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_o
 	return err;
 }
 
-void server_plan_nothing(server_t *server, entry_t *entry, event_t ended, job_outcome_t outcome)
+void server_plan_load(server_t *server, entry_t *entry, event_t ended, job_outcome_t outcome)
 {
-	(void)server, (void)entry, (void)ended, (void)outcome;
+	if (ended != EVENT_LOAD) {
+		return;
+	}
+	entry->is_behind = outcome.is_behind;
+	if (outcome.is_behind) {
+		(void)jobs_plan(&server->jobs, entry, EVENT_LOAD, sys_clock_ms() + SERVER_RETRY_MS, 0);
+	}
 }
 
 /* Without lock. */
@@ -212,7 +240,7 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	knot_err_t err = none != NULL ? jobs_reserve(&server->jobs, take_conf->zone_count) : KNOT_ENOMEM;
 	err = err == KNOT_OK ? server_open_saves(server, &take_conf->database) : err;
 	err = err == KNOT_OK ? changes_open(&take_conf->database, &server->journal) : err;
-	err = err == KNOT_OK ? takeover_begin(&server->takeover, take_conf->database.journal_db) : err;
+	err = err == KNOT_OK ? takeover_begin(&server->takeover, server->journal, take_conf->database.journal_db) : err;
 	if (err == KNOT_OK && (server->timers = timer_sync_open(&take_conf->database)) == NULL) {
 		err = KNOT_ENOMEM;
 	}

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/event/changes.h"
+#include "src/event/faults.h"
 #include "src/sys/log.h"
 #include "src/update/update.h"
 
@@ -19,12 +21,13 @@ static bool takeover_path(const char *folder, const char *name, char path[static
 	return snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX;
 }
 
-knot_err_t takeover_begin(takeover_t *takeover, const char *folder)
+knot_err_t takeover_begin(takeover_t *takeover, journal_t *journal, const char *folder)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], reason[FAULT_REASON_MAX];
 	bool is_there = takeover_path(folder, database, path) && access(path, F_OK) == 0;
 	bool is_taken = takeover_path(folder, mark, path) && access(path, F_OK) == 0;
-	if (is_there && !is_taken && (takeover->folder = strdup(folder)) == NULL) {
+	bool is_closed = changes_reopen(journal, reason) != KNOT_OK;
+	if ((is_there || is_closed) && !is_taken && (takeover->folder = strdup(folder)) == NULL) {
 		return KNOT_ENOMEM;
 	}
 	return KNOT_OK;
@@ -122,7 +125,12 @@ static knot_err_t takeover_read_zone(journal_knot_t *knot, takeover_zone_t *taki
 
 void takeover_zone(takeover_t *takeover, journal_t *journal, knot_name_t zone)
 {
+	char reason[FAULT_REASON_MAX];
 	if (takeover->folder == NULL) {
+		return;
+	}
+	if (changes_reopen(journal, reason) != KNOT_OK) {
+		atomic_store(&takeover->is_put_off, true);
 		return;
 	}
 	char path[PATH_MAX];
@@ -135,7 +143,7 @@ void takeover_zone(takeover_t *takeover, journal_t *journal, knot_name_t zone)
 		err = takeover_read_zone(knot, &taking);
 		journal_knot_close(knot);
 	}
-	if (err != KNOT_OK) {
+	if (err != KNOT_OK && err != KNOT_ENOENT) {
 		log_zone(LOG_ERR, zone, "failed to take over the journal of Knot DNS (%s)%s%s, serial %u",
 				knot_strerror(err), taking.reason.text[0] != '\0' ? ", " : "", taking.reason.text,
 				taking.serial);
@@ -148,7 +156,8 @@ void takeover_zone(takeover_t *takeover, journal_t *journal, knot_name_t zone)
 void takeover_end(takeover_t *takeover)
 {
 	char path[PATH_MAX];
-	if (takeover->folder == NULL || !takeover_path(takeover->folder, mark, path)) {
+	if (takeover->folder == NULL || atomic_load(&takeover->is_put_off) ||
+			!takeover_path(takeover->folder, mark, path)) {
 		return;
 	}
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0660);

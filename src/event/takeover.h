@@ -17,14 +17,16 @@
 typedef struct {
 	char *folder; /* owned; NULL: there is nothing to take over */
 	_Atomic uint64_t zones, changes, failed;
+	atomic_bool is_put_off; /* the journal can't be opened: what is left over remains so for the next start */
 } takeover_t;
 
-/** Look whether there is something to take over in the journal's folder, after journal_open(). KNOT_ENOMEM. */
-KNOT_MUST_USE knot_err_t takeover_begin(takeover_t *takeover, const char *folder);
+/** Look whether there is something to take over in the journal's folder, after journal_open(); if that couldn't open
+ * it, it may be Knot's own. KNOT_ENOMEM. */
+KNOT_MUST_USE knot_err_t takeover_begin(takeover_t *takeover, journal_t *journal, const char *folder);
 void takeover_done(takeover_t *takeover);
 
-/** Take over what there is of a zone, before it is loaded for the first time. Logs a failure. Any thread; one per zone.
- */
+/** Take over what there is of a zone, before it is loaded for the first time with its journal. Logs a failure. Any
+ * thread; one per zone. */
 void takeover_zone(takeover_t *takeover, journal_t *journal, knot_name_t zone);
 
 /** All zones were loaded, or tried: log what was taken over, and note that it is done. */

@@ -276,6 +276,19 @@ static bool zone_edit_is_same_version(const zone_contents_t *held, const zone_co
 					       : held->apex == current->apex && held->serial == current->serial;
 }
 
+/* The last version isn't known: a change of an older one would replace what was acknowledged. */
+static knot_err_t zone_edit_refuse_behind(const turn_t *turn)
+{
+	char *reason = turn->commit->reason;
+	knot_err_t err = changes_reopen(turn->server->journal, reason);
+	if (err == KNOT_OK) {
+		snprintf(reason, FAULT_REASON_MAX, "the zone is being loaded with the changes of its journal");
+		err = KNOT_EAGAIN;
+	}
+	log_zone(LOG_ERR, turn->name, "change refused (%s, %s)", knot_strerror(err), reason);
+	return err;
+}
+
 /*
  * Take the zone from the workers, do work that may publish a version, and schedule writing the zone file. Returns the
  * error of the work. is_edit: of the open transaction; else KNOT_ETXNMANY if there is one.
@@ -295,12 +308,13 @@ static knot_err_t zone_edit_work(server_t *server, knot_name_t name, const serve
 				KNOT_OK);
 		err = KNOT_ETXNMANY;
 	}
+	bool is_behind = err == KNOT_OK && turn.entry->is_behind;
 	sys_mutex_unlock(&server->jobs.lock);
 	if (err != KNOT_OK) {
 		return err;
 	}
 	turn.current = zone_contents(entry_zone(turn.entry));
-	err = work(&turn, ctx);
+	err = is_behind ? zone_edit_refuse_behind(&turn) : work(&turn, ctx);
 	bool is_new = zone_contents(entry_zone(turn.entry)) != turn.current;
 	job_outcome_t outcome = { .load = is_new ? LOAD_EDITED : LOAD_UNCHANGED, .keeps_result = !is_new };
 	outcome.reason = commit->is_not_stored ? strdup(commit->reason) : NULL;
@@ -309,6 +323,9 @@ static knot_err_t zone_edit_work(server_t *server, knot_name_t name, const serve
 	jobs_end(&server->jobs, turn.entry, outcome, commit->is_not_stored ? err : KNOT_OK);
 	server->refusals += err == KNOT_EGUARDRAIL;
 	entry_t *entry = server_find_entry(server, name);
+	if (is_behind && entry != NULL) {
+		(void)jobs_ask(&server->jobs, entry, EVENT_LOAD, 0); /* the next attempt may find it loaded */
+	}
 	if (is_new && entry != NULL) {
 		commit->ticket = server_flush_ticket(server, entry);
 	}

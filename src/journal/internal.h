@@ -48,6 +48,10 @@ struct journal {
 	sys_rwlock_t env_lock;
 	sys_lmdb_t lmdb;
 	bool is_broken; /* LMDB refuses to go on: open it again. Only the leader looks */
+	/* Guarded by env_lock: why there is a database that isn't open, and when that was tried; what was said then. */
+	knot_err_t closed;
+	uint64_t tried_ms;
+	journal_reason_t said;
 };
 
 /** True if `a` is newer than `b`, RFC 1982 3.2. */

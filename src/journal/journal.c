@@ -5,9 +5,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/sys/clock.h"
+
 enum {
+	REOPEN_MS = 1000, /* between attempts: a million zones may ask */
 	FORMAT = 1,
 	BATCH_BYTES = 8 << 20, /* payloads of a transaction, about: LMDB keeps the pages in memory until the commit */
 	BATCH_MAX = 1024,      /* operations of a transaction */
@@ -31,14 +35,17 @@ static const char data_name[] = "data.mdb", knot_name[] = "data.mdb.knot";
 
 /* ---- Opening ---- */
 
+/* True if there is a database with data, or if that can't be found out. */
 static bool journal_is_there(const journal_t *journal)
 {
+	struct stat info;
 	int dir = open(journal->params.path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	bool is_there = dir >= 0 && faccessat(dir, data_name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	bool is_found = dir >= 0 && fstatat(dir, data_name, &info, AT_SYMLINK_NOFOLLOW) == 0;
+	bool is_missing = !is_found && (errno == ENOENT || errno == ENOTDIR);
 	if (dir >= 0) {
 		close(dir);
 	}
-	return is_there;
+	return is_found ? info.st_size > 0 : !is_missing;
 }
 
 /* The record of the format is missing. A database of Knot's makes way, any other one is left as it is. */
@@ -131,8 +138,7 @@ static knot_err_t journal_make_way(journal_t *journal, journal_reason_t *reason)
 	return KNOT_OK;
 }
 
-/* Whatever fails, the environment is closed then. */
-static knot_err_t journal_open_env(journal_t *journal, journal_reason_t *ret_reason)
+static knot_err_t journal_try_env(journal_t *journal, journal_reason_t *ret_reason)
 {
 	const journal_params_t *params = &journal->params;
 	sys_lmdb_options_t options = {
@@ -162,6 +168,16 @@ static knot_err_t journal_open_env(journal_t *journal, journal_reason_t *ret_rea
 	if (err != KNOT_OK) {
 		sys_lmdb_close(&journal->lmdb);
 	}
+	return err;
+}
+
+/* Whatever fails, the environment is closed then. With env_lock, or before other threads know the journal. */
+static knot_err_t journal_open_env(journal_t *journal, journal_reason_t *ret_reason)
+{
+	knot_err_t err = journal_try_env(journal, ret_reason);
+	journal->closed = err != KNOT_OK && journal_is_there(journal) ? err : KNOT_OK;
+	journal->tried_ms = sys_clock_ms();
+	journal->said = *ret_reason;
 	return err;
 }
 
@@ -218,7 +234,7 @@ void journal_close(journal_t *take_journal)
 int journal_begin_read(journal_t *journal, knot_bytes_t first, knot_bytes_t last, MDB_txn **ret_txn) SYS_UNCHECKED_LOCKS
 {
 	sys_rwlock_read(&journal->env_lock);
-	int code = MDB_NOTFOUND;
+	int code = journal->closed == KNOT_OK ? MDB_NOTFOUND : EBADF;
 	for (bool again = journal->lmdb.env != NULL; again;) {
 		MDB_txn *txn;
 		code = sys_lmdb_begin(&journal->lmdb, MDB_RDONLY, &txn);
@@ -406,4 +422,38 @@ void journal_submit(journal_t *journal, journal_op_t *op)
 		journal_lead(journal, op);
 	}
 	sem_destroy(&op->wake);
+}
+
+/* ---- Opening it later ---- */
+
+/* What was said when it was opened, or why it isn't; *ret_is_due: it may be tried again. */
+static knot_err_t journal_look(journal_t *journal, journal_reason_t *ret_reason, bool *ret_is_due)
+{
+	sys_rwlock_read(&journal->env_lock);
+	knot_err_t err = journal->closed;
+	*ret_reason = journal->said;
+	*ret_is_due = sys_clock_ms() >= journal->tried_ms + REOPEN_MS;
+	sys_rwlock_end_read(&journal->env_lock);
+	return err;
+}
+
+/* Nothing: a write opens the environment. */
+static int op_nothing(journal_t *journal, MDB_txn *txn, journal_op_t *op)
+{
+	(void)journal, (void)txn, (void)op;
+	return 0;
+}
+
+knot_err_t journal_reopen(journal_t *journal, bool *ret_was_closed, journal_reason_t *ret_reason)
+{
+	static const uint8_t root[] = { 0 };
+	bool is_due;
+	knot_err_t err = journal_look(journal, ret_reason, &is_due);
+	*ret_was_closed = err != KNOT_OK;
+	if (err == KNOT_OK || !is_due) {
+		return err;
+	}
+	journal_op_t op = { .run = op_nothing, .zone = knot_name_of(root) };
+	journal_submit(journal, &op);
+	return journal_look(journal, ret_reason, &is_due);
 }

@@ -32,12 +32,19 @@ typedef struct {
 /**
  * Open the journal. A database that is damaged or of another format is set aside (renamed), one that Knot DNS left is
  * renamed to data.mdb.knot; a new one is made by the first write, and ret_reason says what happened. If it can't be
- * opened, ret_reason says why, reading finds nothing and each write tries again. The text is empty if all is well.
- * KNOT_ENOMEM. read_only: any failure is returned: KNOT_ENOENT: there is none, KNOT_EMALF, KNOT_ENOTSUP: damaged, of
- * another format, KNOT_EEXIST: the database of something else, …
+ * opened, ret_reason says why, reading fails with KNOT_EFILE if there are data, and each write tries again. The text is
+ * empty if all is well. KNOT_ENOMEM. read_only: any failure is returned: KNOT_ENOENT: there is none, KNOT_EMALF,
+ * KNOT_ENOTSUP: damaged, of another format, KNOT_EEXIST: the database of something else, …
  */
 KNOT_MUST_USE knot_err_t journal_open(
 		const journal_params_t *params, journal_t **ret_journal, journal_reason_t *ret_reason);
+
+/**
+ * KNOT_OK: what is stored can be read, or nothing is; ret_reason is what was said when it was opened. Otherwise there
+ * are data in a database that can't be opened, and ret_reason says why. If it was closed, as *ret_was_closed says, and
+ * the last attempt to open it is a second old, this has tried it again. Not of a read-only one.
+ */
+KNOT_MUST_USE knot_err_t journal_reopen(journal_t *journal, bool *ret_was_closed, journal_reason_t *ret_reason);
 
 /** Close it, after the last call has returned. NULL is allowed. */
 void journal_close(journal_t *take_journal);

@@ -339,7 +339,12 @@ static void test_one_writer(void **state)
 	journal_change_t change = test_change(2, 3, 10);
 	assert_int_equal(journal_append(second, zone_a, &change, &wide, &reason), KNOT_EBUSY);
 	assert_non_null(strstr(reason.text, "another process writes to it"));
-	test_expect(second, zone_a, "");
+	journal_info_t info;
+	bool was_closed;
+	assert_int_equal(journal_info(second, zone_a, &info), KNOT_EFILE); /* and not: nothing */
+	assert_int_equal(journal_reopen(second, &was_closed, &reason), KNOT_EBUSY);
+	assert_non_null(strstr(reason.text, "another process writes to it"));
+	assert_true(was_closed);
 	/* A tool reads meanwhile. */
 	journal_t *reader;
 	params.read_only = true;
@@ -354,6 +359,32 @@ static void test_one_writer(void **state)
 	assert_int_equal(test_append_to(second, zone_a, 3, 4, 10, &wide), KNOT_OK);
 	test_expect(second, zone_a, "1-2 2-3 3-4 ");
 	free((void *)change.payload.data);
+	journal_close(second);
+}
+
+static void test_opened_later(void **state)
+{
+	(void)state;
+	journal_t *journal = begin(), *second;
+	journal_reason_t reason;
+	bool was_closed;
+	assert_int_equal(journal_reopen(journal, &was_closed, &reason), KNOT_OK);
+	assert_false(was_closed); /* there is nothing */
+	assert_int_equal(access(test_path, F_OK), -1);
+	assert_int_equal(test_append_to(journal, zone_a, 1, 2, 10, &wide), KNOT_OK);
+	journal_params_t params = { .path = test_path, .size_max = MAP };
+	assert_int_equal(journal_open(&params, &second, &reason), KNOT_OK);
+	journal_close(journal);
+	int tries = 0;
+	while (journal_reopen(second, &was_closed, &reason) != KNOT_OK) {
+		assert_true(was_closed && ++tries < 1000); /* an attempt per second */
+		usleep(20000);
+	}
+	assert_true(tries > 0 && was_closed);
+	assert_string_equal(reason.text, "");
+	test_expect(second, zone_a, "1-2 ");
+	assert_int_equal(journal_reopen(second, &was_closed, &reason), KNOT_OK);
+	assert_false(was_closed);
 	journal_close(second);
 }
 
@@ -435,6 +466,7 @@ int main(void)
 		cmocka_unit_test(test_notes_are_bounded),
 		cmocka_unit_test(test_what_is_kept_of_a_change),
 		cmocka_unit_test(test_one_writer),
+		cmocka_unit_test(test_opened_later),
 		cmocka_unit_test(test_read_only_makes_nothing),
 		cmocka_unit_test(test_goes_on_before_damage),
 	};
