@@ -19,6 +19,7 @@ int inner(void);
 SOURCE = """/* SPDX-License-Identifier: BSD-2-Clause */
 #include "libknot/used.h"
 #include <lmdb.h>
+static sys_mutex_t used_lock;
 int inner(void)
 {
 	return 1; /* as in used.h */
@@ -37,11 +38,12 @@ def test_it(server):
     time.sleep(1)       # absence: nothing happens
     assert server.said == ""
 """
-MAKEFILE = "# SPDX-License-Identifier: BSD-2-Clause\nlibknot/used.c libknot/used.h tests/functional/test_it.py doc/a.md\n"
+MAKEFILE = "# SPDX-License-Identifier: BSD-2-Clause\nlibknot/used.c libknot/used.h tests/functional/test_it.py doc/a.md doc/locks.md\n"
 TREE = {
     "configure.ac": CONFIGURE, "Makefile.am": "", "dev": "", ".ci/run": "", "README.md": "", "CONTRIBUTING.md": "", "NEWS": "",
     "libknot/used.h": HEADER, "libknot/used.c": SOURCE, "libknot/Makefile.inc": MAKEFILE, "tests/functional/test_it.py": TEST,
     "tests/skips.txt": "tests/functional/test_it.py::test_it | no root | needs root\n", "doc/a.md": "See `libknot/used.c`.\n",
+    "doc/locks.md": "| 1 | a lock | `libknot/used.c` | what | when |\n",
     "distro/deb/libbowline0.symbols": "libbowline.so.0 libbowline0 #MINVER#\n knot_used@Base 0.1.0\n",
 }
 
@@ -63,19 +65,21 @@ def lint(name, tree, **variables):
 
 # lint, file, what in it, by what it is replaced, what is said
 FAULTS = [
-    ("unused", "libknot/used.c", "return number + inner();", "return number;", "libknot/used.c:4: nothing but tests, if anything, calls inner()"),
+    ("unused", "libknot/used.c", "return number + inner();", "return number;", "libknot/used.c:5: nothing but tests, if anything, calls inner()"),
     ("unused", "libknot/used.c", "#include <lmdb.h>\n", "", "configure.ac:1: no source includes a header of lmdb"),
     ("unused", "configure.ac", "[lmdb >=", "[libother >=", "configure.ac:1: scripts/check-unused doesn't know the headers of libother"),
-    ("tree", "libknot/used.c", "as in used.h", "as in unused.h", "libknot/used.c:6: names unused.h, which does not exist"),
+    ("tree", "libknot/used.c", "as in used.h", "as in unused.h", "libknot/used.c:7: names unused.h, which does not exist"),
     ("tree", "doc/a.md", "used.c", "old.c", "doc/a.md:1: names libknot/old.c, which does not exist"),
     ("tree", "distro/deb/libbowline0.symbols", "knot_used", "knot_old", "knot_used, which a header exports, is missing"),
     ("tree", "libknot/used.h", "KNOT_EXPORT int knot_used(", "int knot_used(", "libbowline0.symbols:1: no header exports knot_used"),
     ("tree", "README.md", "", "deb http://deb." "debian.org/debian\n", "README.md:1: names deb." "debian.org"),
-    ("tree", "libknot/used.c", "return 1;", "return atoi(s);", "libknot/used.c:6: atoi() is banned"),
+    ("tree", "libknot/used.c", "return 1;", "return atoi(s);", "libknot/used.c:7: atoi() is banned"),
     ("tree", "libknot/Makefile.inc", "libknot/used.c ", "", "libknot/used.c:1: not listed in any Makefile.inc"),
+    ("tree", "libknot/used.c", "static sys_mutex_t used_lock;\n", "", "doc/locks.md:1: has 1 locks of libknot/used.c, which declares 0"),
+    ("tree", "doc/locks.md", "a lock |", "a lock, another |", "doc/locks.md:1: has 2 locks of libknot/used.c, which declares 1"),
     ("tree", "libknot/used.h", "SPDX-License-Identifier", "Licence", "libknot/used.h:1: no SPDX-License-Identifier line"),
     ("includes", "libknot/used.c", "libknot/used.h", "libknot/gone.h", "libknot/used.c:2: includes libknot/gone.h, which does not exist"),
-    ("names", "libknot/used.c", "int inner(void)", "static int put(void)", "libknot/used.c:4: put(): it is one bare verb"),
+    ("names", "libknot/used.c", "int inner(void)", "static int put(void)", "libknot/used.c:5: put(): it is one bare verb"),
     ("tests", "tests/functional/test_it.py", "    assert server.said", "    server.said", "test_it.py:5: test_it asserts nothing"),
     ("tests", "tests/functional/test_it.py", 'said == ""', 'said == "" or "x"', "test_it.py:7: this assertion can't fail"),
     ("tests", "tests/functional/test_it.py", "       # absence: nothing happens", "", "test_it.py:6: a pause of fixed length without a comment"),
