@@ -207,7 +207,8 @@ command_result_t command_zone_status(session_t *session, const session_zone_t *z
 command_result_t command_zone_reload(session_t *session, const session_zone_t *zone)
 {
 	command_result_t result = { .ticket = 0 };
-	result.err = server_zone_reload(session->server, zone->name, session_flag(session, 'F'),
+	result.err = server_zone_ask(session->server, zone->name, EVENT_LOAD,
+			session_flag(session, 'F') ? EVENT_BY_FORCE : 0,
 			session_flag(session, 'B') ? &result.ticket : NULL);
 	return result;
 }

@@ -373,14 +373,18 @@ bool server_wait_loaded(server_t *server, unsigned timeout_ms)
 	return loaded;
 }
 
-knot_err_t server_zone_reload(server_t *server, knot_name_t name, bool is_forced, server_ticket_t *ret_ticket)
+knot_err_t server_zone_ask(server_t *server, knot_name_t name, event_t event, unsigned how, server_ticket_t *ret_ticket)
 {
-	unsigned how = EVENT_BY_OPERATOR | (is_forced ? EVENT_BY_FORCE : 0);
+	bool waits_for_edit = (event_row(event)->rules & EVENT_WAITS_FOR_EDIT) != 0;
+	knot_err_t err = KNOT_OK;
 	sys_mutex_lock(&server->jobs.lock);
 	entry_t *entry = server_find_entry(server, name);
-	knot_err_t err = entry == NULL ? KNOT_ENOZONE : entry->edited && ret_ticket != NULL ? KNOT_ETXNMANY : KNOT_OK;
-	if (err == KNOT_OK) {
-		server_ticket_t ticket = jobs_ask(&server->jobs, entry, EVENT_LOAD, how);
+	if (entry == NULL) {
+		err = KNOT_ENOZONE;
+	} else if (waits_for_edit && entry->edited && ret_ticket != NULL) {
+		err = KNOT_ETXNMANY;
+	} else {
+		server_ticket_t ticket = jobs_ask(&server->jobs, entry, event, EVENT_BY_OPERATOR | how);
 		if (ret_ticket != NULL) {
 			*ret_ticket = ticket;
 		}

@@ -68,13 +68,13 @@ bool server_wait_loaded(server_t *server, unsigned timeout_ms);
 typedef uint32_t server_ticket_t;
 
 /**
- * Schedule the loading of one zone; nothing is read if its files and settings are unchanged. name: any case. is_forced:
- * guard rails don't hold it up. While a transaction on it is open, it isn't loaded: with ret_ticket, which means that
- * the caller waits, the error is KNOT_ETXNMANY; with NULL it is loaded when the transaction has ended. KNOT_ENOZONE:
- * not configured.
+ * Plan an event of a zone for now, as an operator requests it. name: any case. how: EVENT_BY_FORCE or 0. EVENT_LOAD:
+ * nothing is read if its files and settings are unchanged; forced, guard rails don't hold it up. While a transaction on
+ * the zone is open, an event that waits for it isn't run: with ret_ticket, which means that the caller waits, the error
+ * is KNOT_ETXNMANY; with NULL it runs when the transaction has ended. KNOT_ENOZONE: not configured.
  */
-KNOT_MUST_USE knot_err_t server_zone_reload(
-		server_t *server, knot_name_t name, bool is_forced, server_ticket_t *ret_ticket);
+KNOT_MUST_USE knot_err_t server_zone_ask(
+		server_t *server, knot_name_t name, event_t event, unsigned how, server_ticket_t *ret_ticket);
 
 /** Wait for the job and return its result. KNOT_OK at once if the zone is gone, or if the job is held back meanwhile,
  * as the zone was frozen. Only server_stop() ends the wait early. */

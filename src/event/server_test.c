@@ -40,7 +40,7 @@ static knot_err_t load_now(server_t *server, const char *text)
 	uint8_t wire[KNOT_NAME_MAX];
 	knot_name_t name = name_of(text, wire);
 	server_ticket_t ticket = 0;
-	knot_err_t err = server_zone_reload(server, name, false, &ticket);
+	knot_err_t err = server_zone_ask(server, name, EVENT_LOAD, 0, &ticket);
 	return err == KNOT_OK ? server_zone_wait(server, name, ticket) : err;
 }
 
@@ -196,7 +196,7 @@ static void test_stop_ends_waiting(void **state)
 	uint8_t wire[KNOT_NAME_MAX];
 	knot_name_t name = name_of("a", wire);
 	server_ticket_t ticket;
-	assert_int_equal(server_zone_reload(server, name, false, &ticket), KNOT_OK);
+	assert_int_equal(server_zone_ask(server, name, EVENT_LOAD, 0, &ticket), KNOT_OK);
 	assert_int_equal(server_zone_wait(server, name, ticket), KNOT_ECTLBUSY);
 	assert_int_equal(server_zone_event(server, name, EVENT_LOAD).state, SERVER_EVENT_PENDING);
 	server_wait_idle(server);
@@ -291,7 +291,7 @@ static void run_storm(void *arg)
 			(void)load_now(storm->server, name);
 		} else if (storm->number == 2) {
 			uint8_t wire[KNOT_NAME_MAX];
-			knot_err_t err = server_zone_reload(storm->server, name_of(name, wire), false, NULL);
+			knot_err_t err = server_zone_ask(storm->server, name_of(name, wire), EVENT_LOAD, 0, NULL);
 			assert_true(err == KNOT_OK || err == KNOT_ENOZONE);
 			(void)server_workers(storm->server);
 		} else {
@@ -379,7 +379,7 @@ static void run_event_storm(void *arg)
 				(void)server_zone_event(storm->server, name, (event_t)event);
 			}
 			(void)server_counts(storm->server);
-			assert_int_equal(server_zone_reload(storm->server, name, false, NULL), KNOT_OK);
+			assert_int_equal(server_zone_ask(storm->server, name, EVENT_LOAD, 0, NULL), KNOT_OK);
 		}
 	}
 }

@@ -221,14 +221,7 @@ knot_err_t server_zone_flush(server_t *server, knot_name_t name, bool is_forced,
 		log_zone(LOG_WARNING, name, "zonefile synchronization disabled, use force command to override it");
 		return KNOT_OK;
 	}
-	sys_mutex_lock(&server->jobs.lock);
-	entry_t *entry = server_find_entry(server, name);
-	if (entry != NULL) {
-		*ret_ticket = jobs_ask(&server->jobs, entry, EVENT_FLUSH,
-				EVENT_BY_OPERATOR | (is_forced ? EVENT_BY_FORCE : 0));
-	}
-	sys_mutex_unlock(&server->jobs.lock);
-	return entry != NULL ? KNOT_OK : KNOT_ENOZONE;
+	return server_zone_ask(server, name, EVENT_FLUSH, is_forced ? EVENT_BY_FORCE : 0, ret_ticket);
 }
 
 /* Path of the zone's file in another folder, by the default name. */
