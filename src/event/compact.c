@@ -45,7 +45,7 @@ static compaction_t *compact_take(server_t *server, const entry_t *entry, const 
 {
 	sys_mutex_lock(&server->jobs.lock);
 	compaction_t **at = compact_find(server, entry), *found = *at;
-	if (compact_waits(entry, contents)) {
+	if (compact_waits(entry, contents) || renewal_has(server, entry)) {
 		sys_mutex_unlock(&server->jobs.lock);
 		return NULL;
 	}
@@ -89,6 +89,7 @@ void server_compact_forget(server_t *server, const entry_t *entry)
 		*at = found->next;
 		compact_free(found);
 	}
+	renewal_forget(server, entry);
 }
 
 void server_compact_deinit(server_t *server)
@@ -124,6 +125,7 @@ knot_err_t server_run_compact(server_t *server, entry_t *entry, unsigned how, jo
 {
 	(void)how;
 	outcome->keeps_result = true;
+	renewal_run(server, entry);
 	const zone_contents_t *contents = zone_contents(entry_zone(entry));
 	compaction_t *compaction = contents != NULL ? compact_take(server, entry, contents) : NULL;
 	if (compaction == NULL) {
@@ -145,11 +147,17 @@ void server_plan_compact(server_t *server, entry_t *entry, event_t ended, job_ou
 	(void)ended;
 	(void)outcome;
 	const zone_contents_t *contents = zone_contents(entry_zone(entry));
+	if (contents == NULL) {
+		return;
+	}
 	const compaction_t *compaction = *compact_find(server, entry);
 	bool has_pass = compaction != NULL && compaction->pass != NULL;
 	uint64_t left = compaction != NULL ? compaction->left : 0;
-	if (contents != NULL && (has_pass || zone_needs_compaction(contents, left))) {
-		unsigned rest_ms = compact_waits(entry, contents) ? SAVING_MS : REST_MS;
-		(void)jobs_plan(&server->jobs, entry, EVENT_COMPACT, sys_clock_ms() + rest_ms, 0);
+	unsigned wait_ms = renewal_wait_ms(server, entry, contents);
+	if (!renewal_has(server, entry) && (has_pass || zone_needs_compaction(contents, left))) {
+		wait_ms = compact_waits(entry, contents) ? SAVING_MS : REST_MS;
+	}
+	if (wait_ms > 0) {
+		(void)jobs_plan(&server->jobs, entry, EVENT_COMPACT, sys_clock_ms() + wait_ms, 0);
 	}
 }

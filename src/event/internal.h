@@ -8,6 +8,7 @@
 #include "src/event/changes.h"
 #include "src/event/conf_edit.h"
 #include "src/event/edits.h"
+#include "src/event/renewal.h"
 #include "src/event/saves.h"
 #include "src/event/takeover.h"
 #include "src/event/timer_sync.h"
@@ -47,6 +48,7 @@ struct server {
 	faults_t faults SYS_GUARDED_BY(jobs.lock);           /* reasons of zones whose last job failed */
 	uint64_t refusals SYS_GUARDED_BY(jobs.lock);         /* versions that a guard rail held back */
 	compaction_t *compactions SYS_GUARDED_BY(jobs.lock); /* owned: a list */
+	renewal_t renewal SYS_GUARDED_BY(jobs.lock);         /* a zone that is built from scratch */
 };
 
 /** The lock of the jobs, also for a const server. */

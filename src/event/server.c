@@ -264,6 +264,7 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	server->loaded_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sys_mutex_init(&server->reload_lock);
 	edits_init(&server->edits);
+	renewal_init(&server->renewal);
 	server->edit.version = params->db_version;
 	server->zones = made.state->zones;
 	server->jobs.untried = made.fresh;
@@ -279,6 +280,7 @@ void server_free(server_t *server)
 	}
 	conf_edit_close(server);
 	server_compact_deinit(server);
+	renewal_done(server);
 	jobs_deinit(&server->jobs);
 	edits_done(&server->edits);
 	faults_free(&server->faults);

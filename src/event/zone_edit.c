@@ -12,6 +12,7 @@
 #include "src/sys/log.h"
 #include "src/update/serial.h"
 #include "src/zone/image.h"
+#include "src/zone/renew.h"
 
 /* ---- Which are open ---- */
 
@@ -269,13 +270,6 @@ static knot_err_t zone_edit_publish(const turn_t *turn, update_t *update)
 	return err;
 }
 
-/* True if the version that is served is the one that was held. Both have the same chunks then. */
-static bool zone_edit_is_same_version(const zone_contents_t *held, const zone_contents_t *current)
-{
-	return held == NULL || current == NULL ? held == current
-					       : held->apex == current->apex && held->serial == current->serial;
-}
-
 /* The last version isn't known: a change of an older one would replace what was acknowledged. */
 static knot_err_t zone_edit_refuse_behind(const turn_t *turn)
 {
@@ -336,7 +330,7 @@ static knot_err_t zone_edit_work(server_t *server, knot_name_t name, const serve
 static knot_err_t zone_edit_work_commit(const turn_t *turn, void *ctx)
 {
 	server_edit_t *edit = ctx;
-	if (!zone_edit_is_same_version(edit->base, turn->current)) {
+	if (!zone_is_same_version(edit->base, turn->current)) {
 		return KNOT_ETRYAGAIN;
 	}
 	knot_err_t err = zone_edit_publish(turn, &edit->update);

@@ -2,12 +2,14 @@
 /*
  * A zone of many names under random commits, with a slice of compaction now and then: its memory stays within half more
  * than a zone takes that is built from the same records, and neither commits nor slices take long.
- * KNOT_NAMES=n KNOT_COMMITS=n: another size; KNOT_SEED=n: other commits. patch_test has small slices in small zones.
+ * A zone that grows is built again beside its commits, none of which does that. KNOT_NAMES=n KNOT_COMMITS=n: another
+ * size (of the first); KNOT_SEED=n: other commits. patch_test has small slices in small zones.
  */
 #include "src/zone/compact.h"
 
 #include "src/zone/image.h"
 #include "src/zone/records.h"
+#include "src/zone/renew.h"
 #include "src/zone/test_dump.h"
 #include "src/zone/test_use.h"
 #include "src/zone/txn.h"
@@ -232,8 +234,101 @@ static void test_memory(void **state)
 	free(run.is_in);
 }
 
+/* ---- A zone that grows ---- */
+
+/* A commit that puts a name that isn't there, and perhaps toggles another. It shares the memory of the version before.
+ */
+static void grow_commit(run_t *run, uint32_t serial, unsigned number)
+{
+	uint64_t lineage = zone_image_lineage(run->zone);
+	zone_txn_t *txn;
+	zone_contents_t *next;
+	assert_int_equal(zone_txn_begin(run->zone, &params, &txn), KNOT_OK);
+	put_soa(txn, serial);
+	toggle(txn, number, false);
+	run->is_in[number] = true;
+	if (number % 8 == 0) {
+		unsigned other = draw(number);
+		toggle(txn, other, run->is_in[other]);
+		run->is_in[other] = !run->is_in[other];
+	}
+	assert_int_equal(zone_txn_commit(txn, &next), KNOT_OK);
+	assert_true(zone_image_lineage(next) == lineage); /* a build from scratch takes as long as the zone is large */
+	run_publish(run, next);
+}
+
+/* What the background does for a zone that has grown, with so many commits in each of its steps. Returns the name that
+ * comes next. */
+static unsigned grow_renew(run_t *run, uint32_t *serial, unsigned number)
+{
+	enum { MEANWHILE = 300, LEFT = 5, RECORDS_MAX = 64 };
+	zone_contents_t *held = zone_image_hold(run->zone), *fresh = zone_renew(held);
+	assert_true(held != NULL && fresh != NULL);
+	for (unsigned commits = MEANWHILE; commits > 0; commits /= 60) {
+		for (unsigned i = 0; i < commits; i++) {
+			grow_commit(run, ++*serial, number++);
+		}
+		assert_false(zone_is_same_version(held, run->zone));
+		if (commits > RECORDS_MAX) {
+			assert_int_equal(zone_renew_follow(held, run->zone, RECORDS_MAX, &fresh), KNOT_ERANGE);
+		}
+		zone_contents_t *now = zone_image_hold(run->zone);
+		assert_non_null(now);
+		size_t records_max = commits > RECORDS_MAX ? SIZE_MAX : RECORDS_MAX;
+		assert_int_equal(zone_renew_follow(held, now, records_max, &fresh), KNOT_OK);
+		zone_contents_free(held);
+		held = now;
+	}
+	char *got = dump_zone(fresh), *want = dump_zone(run->zone);
+	assert_true(got != NULL && want != NULL && strcmp(got, want) == 0);
+	free(got);
+	free(want);
+	check_use(fresh);
+	assert_false(zone_needs_renewal(fresh));
+	assert_int_equal(zone_renew_follow(fresh, held, SIZE_MAX, &fresh), KNOT_ETRYAGAIN); /* not of one lineage */
+	zone_renew_end(fresh, run->zone);
+	assert_true(zone_is_same_version(held, fresh)); /* a transaction that began before goes on */
+	zone_contents_free(run->zone);
+	run->zone = fresh;
+	grow_commit(run, ++*serial, number++);
+	assert_false(zone_is_same_version(held, run->zone));
+	zone_contents_free(held);
+	return number;
+}
+
+static void test_growth(void **state)
+{
+	(void)state;
+	enum { FIRST = 4000, ALL = FIRST * 8 / 5 };
+	run_t run = { .names = FIRST };
+	random_state = number_of("KNOT_SEED", 1);
+	run.is_in = calloc(ALL, sizeof(*run.is_in));
+	assert_non_null(run.is_in);
+	for (unsigned i = 0; i < FIRST; i++) {
+		run.is_in[i] = true;
+	}
+	run.zone = build_fresh(run.is_in, FIRST, 1);
+	unsigned number = FIRST, renewals = 0;
+	uint32_t serial = 1;
+	while (number < ALL - 500) {
+		grow_commit(&run, ++serial, number++);
+		run_slice(&run);
+		if (zone_needs_renewal(run.zone)) {
+			number = grow_renew(&run, &serial, number);
+			renewals++;
+		}
+	}
+	assert_in_range(renewals, 1, 3);
+	check_use(run.zone);
+	run.names = ALL;
+	check_end(&run, serial);
+	zone_compaction_free(run.pass);
+	zone_contents_free(run.zone);
+	free(run.is_in);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_memory) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_memory), cmocka_unit_test(test_growth) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

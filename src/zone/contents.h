@@ -49,6 +49,8 @@ typedef struct zone_contents {
 	zone_tree_t absent;      /* names that records refer to and that don't exist */
 	zone_tree_t shared;      /* RRsets that nodes share, by hash: see shared.h */
 	uint64_t built_size;     /* live_size when the zone was last built from scratch; if is_short that of now */
+	/* Only compared: apex of the version whose place this one took with the same records (renew.h); NULL: none */
+	const zone_node_t *apex_before;
 	zone_nsec3_params_t nsec3_params;
 } zone_contents_t;
 

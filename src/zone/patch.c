@@ -422,6 +422,7 @@ static knot_err_t patch_begin(patch_t *p)
 		return KNOT_ENOMEM;
 	}
 	zone_contents_copy(p->base, p->zone);
+	p->zone->apex_before = NULL;
 	p->zone->store = zone_arena_fork(p->base->store);
 	return p->zone->store != NULL ? KNOT_OK : KNOT_ENOMEM;
 }

@@ -11,6 +11,7 @@
 #include "src/zone/compile.h"
 #include "src/zone/patch.h"
 #include "src/zone/record_list.h"
+#include "src/zone/renew.h"
 #include "src/zone/undo.h"
 
 #include <assert.h>
@@ -672,42 +673,14 @@ knot_err_t zone_txn_build(const zone_txn_t *txn, const zone_contents_t *base, co
 	return err == KNOT_EAGAIN ? txn_compile(txn, params, ret_zone) : err;
 }
 
-/* A small zone is built from scratch, which shares best. NULL: no memory. */
-static zone_contents_t *txn_rebuild(const zone_contents_t *zone)
-{
-	const zone_build_params_t params = { .origin = zone_node_owner(zone->apex), .checks = ZONE_CHECKS_SOFT };
-	zone_txn_t *txn;
-	zone_contents_t *fresh = NULL;
-	if (zone_txn_begin(zone, &params, &txn) == KNOT_OK) {
-		(void)txn_compile(txn, &params, &fresh);
-		zone_txn_discard(txn);
-	}
-	return fresh;
-}
-
-/* Numbers are never given out again, and a copy keeps them: a build from scratch counts from 1. */
-static bool has_sparse_links(const zone_contents_t *zone)
-{
-	uint64_t names = (uint64_t)zone->auth.count + zone_glue_tree(zone)->count + zone_nsec3_tree(zone)->count +
-			 zone_absent_tree(zone)->count;
-	return zone->links.count / 2 > names;
-}
-
-/* Commits share less than a build from scratch: only with what that shared. */
-static bool has_grown(const zone_contents_t *zone)
-{
-	uint64_t built = zone->is_short ? zone->live_size : zone->built_size;
-	return zone->live_size > built + built / 4;
-}
-
 zone_contents_t *zone_txn_freshen(zone_contents_t *take_zone)
 {
-	uint64_t size = zone_arena_size(take_zone->store), live = take_zone->live_size;
+	enum {
+		WASTED_MIN = 64 * 1024
+	}; /* bytes: what some 25 commits leave; building from scratch costs more than one */
 	bool is_small = take_zone->record_count < ZONE_COMPACT_RECORDS;
-	zone_contents_t *fresh = NULL;
-	if (is_small ? size > live + live / 4 : has_grown(take_zone) || has_sparse_links(take_zone)) {
-		fresh = txn_rebuild(take_zone);
-	}
+	bool is_due = is_small && zone_wasted(take_zone) > WASTED_MIN && zone_needs_renewal(take_zone);
+	zone_contents_t *fresh = is_due ? zone_renew(take_zone) : NULL;
 	if (fresh != NULL) {
 		zone_contents_free(take_zone);
 	}

@@ -80,9 +80,9 @@ KNOT_MUST_USE knot_err_t zone_txn_build(const zone_txn_t *txn, const zone_conten
 		const zone_build_params_t *params, zone_contents_t **ret_zone);
 
 /**
- * If the zone is small and much of a version's memory is wasted, or it has grown by a quarter since it was built from
- * scratch, or its numbers are mostly unused, a version that is built from scratch with the same records; the one that
- * is given is freed. Otherwise, or without memory, that one. Not of a published version. Larger zones: compact.h.
+ * If the zone is small and many commits have left much of a version's memory unused, a version that is built from
+ * scratch with the same records; the one that is given is freed. Otherwise, or without memory, that one. Not of a
+ * published version. Larger zones: compact.h, renew.h.
  */
 zone_contents_t *zone_txn_freshen(zone_contents_t *take_zone);
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * A version built from scratch with the same records as another. It shares RRsets as well as can be, and its numbers
+ * begin with 1: commits share only with what is shared already, and never give a number out again.
+ *
+ * Small zones are built in the zone's turn, larger ones beside it: from a hold on the version of the moment. What
+ * commits change meanwhile is applied to the new version afterwards. Both versions are there until it is published.
+ * Pure; any thread that holds the versions.
+ */
+#pragma once
+
+#include "src/zone/contents.h"
+
+/** True if a version built from scratch is worth while: the zone is small (ZONE_COMPACT_RECORDS) and a fifth of its
+ * memory is wasted; or it has grown by a quarter since it was built, or most of its numbers are unused. */
+bool zone_needs_renewal(const zone_contents_t *zone);
+
+/** The version built from scratch. NULL: out of memory. Cost: that of loading the zone without reading its file. */
+zone_contents_t *zone_renew(const zone_contents_t *zone);
+
+/**
+ * Apply to a version with the records of `from` what differs in `to`, which commits made of `from`. *fresh is replaced;
+ * on failure it stays. records_max: more aren't applied. KNOT_ERANGE: there are more. KNOT_ETRYAGAIN: `to` doesn't come
+ * from `from`, or the difference needs a build from scratch. KNOT_ENOMEM.
+ */
+KNOT_MUST_USE knot_err_t zone_renew_follow(
+		const zone_contents_t *from, const zone_contents_t *to, size_t records_max, zone_contents_t **fresh);
+
+/** Make the version the successor of `zone`, which has the same records, so that zone_is_same_version() knows it. */
+void zone_renew_end(zone_contents_t *fresh, const zone_contents_t *zone);
+
+/** True if `now` is the version of which `held` is a hold, or was only moved since (compact.h), or built again. NULL:
+ * no version, which is the same only as that. */
+bool zone_is_same_version(const zone_contents_t *held, const zone_contents_t *now);

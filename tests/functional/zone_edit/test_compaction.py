@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Memory that commits leave behind is given back while the zone is served, whatever its size and however it changes."""
+import signal
+
+import pytest
+
+from edited import addresses, edit, records, serial, start
+from harness.control import Client
+
+pytestmark = [pytest.mark.ours, pytest.mark.core]
+
+HEAD = "$ORIGIN example.\n@ 3600 SOA ns admin 5 3600 600 86400 60\n@ 3600 NS ns\nns 3600 A 192.0.2.1\n"
+COMPACTED, BUILT = r"debug: \[example\.\] memory compacted \(OK\)", r"debug: \[example\.\] built from scratch in the background"
+
+
+def start_with(knotd, hosts):
+    knotd.write("example.zone", HEAD + "".join(f"h{number} 60 A 192.0.2.{number % 250}\n" for number in range(hosts)))
+    start(knotd, items="zonefile-sync: -1")
+
+
+def commit(client, *changes):
+    """One transaction; a change is (command, owner, items)."""
+    replies = client.command("zone-begin", zone="example.")
+    for command, owner, items in changes:
+        replies += client.command(command, zone="example.", owner=owner, **items)
+    replies += client.command("zone-commit", zone="example.")
+    assert not [reply for reply in replies if "error" in reply], replies
+
+
+def put(owner, number):
+    return ("zone-set", owner, {"ttl": "60", "type": "A", "data": f"192.0.2.{number % 250}"})
+
+
+def all_records(knotd):
+    return sorted(line for line in records(knotd) if " SOA " not in line)
+
+
+def test_passes(knotd):
+    """A zone that doesn't change its size: passes move what is in use, and each answer is right meanwhile."""
+    start_with(knotd, 3000)
+    before = all_records(knotd)
+    with Client(knotd.socket) as client:
+        for number in range(1500):
+            commit(client, ("zone-unset", f"h{number}", {}), put("there", number))
+            commit(client, put(f"h{number}", number), ("zone-unset", "there", {}))
+            if number % 50 == 0:
+                assert addresses(knotd, f"h{number}") == [f"192.0.2.{number % 250}"]
+                assert addresses(knotd, "there") == []
+                assert addresses(knotd, f"h{2999 - number}") == [f"192.0.2.{(2999 - number) % 250}"]
+    knotd.wait_log(COMPACTED)
+    assert all_records(knotd) == before
+    assert serial(knotd) == 3005
+    knotd.stop(signal.SIGKILL)
+    knotd.start()
+    knotd.wait(lambda: serial(knotd) == 3005, 10, "the zone")
+    assert all_records(knotd) == before
+
+
+def test_growth(knotd):
+    """A zone that has grown by more than a quarter is built from scratch beside its commits; an open transaction goes on."""
+    start_with(knotd, 2000)
+    with Client(knotd.socket) as client:
+        for number in range(2000, 2900):
+            commit(client, put(f"h{number}", number))
+        client.command("zone-begin", zone="example.")
+        client.command("zone-set", zone="example.", owner="h2900", ttl="60", type="A", data="192.0.2.150")
+        knotd.wait_log(BUILT)
+        assert not [reply for reply in client.command("zone-commit", zone="example.") if "error" in reply]
+        for number in range(2901, 3000):
+            commit(client, put(f"h{number}", number))
+    expected = sorted(f"h{number}.example. 60 A 192.0.2.{number % 250}" for number in range(3000))
+    assert [line for line in all_records(knotd) if line.startswith("h")] == expected
+    assert serial(knotd) == 5 + 1000
+    knotd.stop(signal.SIGKILL)
+    knotd.start()
+    knotd.wait(lambda: serial(knotd) == 5 + 1000, 10, "the zone")
+    assert [line for line in all_records(knotd) if line.startswith("h")] == expected
+
+
+def test_small_zone(knotd):
+    """A small zone is built from scratch now and then, and when it is left alone."""
+    start_with(knotd, 20)
+    with Client(knotd.socket) as client:
+        for number in range(200):
+            commit(client, put(f"n{number % 10}", number), *([("zone-unset", f"n{(number + 5) % 10}", {})] if number >= 5 else []))
+    edit(knotd, "last 60 A 192.0.2.9")
+    knotd.wait_log(BUILT)
+    assert addresses(knotd, "last") == ["192.0.2.9"]
+    assert addresses(knotd, "h7") == ["192.0.2.7"]
