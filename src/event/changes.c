@@ -50,7 +50,8 @@ knot_err_t changes_reopen(journal_t *journal, char *reason)
 
 /* ---- Storing ---- */
 
-static knot_err_t changes_put(const changes_store_t *to, const update_record_t *record, journal_reason_t *reason)
+static knot_err_t changes_put(const changes_store_t *to, const journal_limits_t *limits, const update_record_t *record,
+		journal_reason_t *reason)
 {
 	journal_change_t change = {
 		.serial_from = record->serial_from,
@@ -65,25 +66,31 @@ static knot_err_t changes_put(const changes_store_t *to, const update_record_t *
 	snprintf(change.who, sizeof(change.who), "%s", record->who);
 	if (record->is_whole) {
 		change.serial_from = change.serial_to;
-		return journal_put_zone(to->journal, record->origin, &change, &to->limits, reason);
+		return journal_put_zone(to->journal, record->origin, &change, limits, reason);
 	}
-	return journal_append(to->journal, record->origin, &change, &to->limits, reason);
+	return journal_append(to->journal, record->origin, &change, limits, reason);
+}
+
+/* The limits are reached. What isn't in the zone file, as that can't be written or another program's is there, can't be
+ * dropped, but merged. */
+static knot_err_t changes_make_room(const changes_store_t *to, const update_record_t *record, journal_reason_t *reason)
+{
+	journal_limits_t limits = to->limits;
+	log_zone(LOG_NOTICE, record->origin,
+			"journal, flushing the zone to allow old changesets cleanup to free space");
+	if (to->flush(to->ctx) != KNOT_OK) {
+		log_zone(LOG_NOTICE, record->origin, "journal, zone file not written, merging old changesets instead");
+		limits.may_merge = true;
+	}
+	knot_err_t err = changes_put(to, &limits, record, reason);
+	return err == KNOT_EAGAIN ? KNOT_ESPACE : err;
 }
 
 knot_err_t changes_store(const changes_store_t *to, const update_record_t *record, char *reason)
 {
 	journal_reason_t why = { .text = "" };
-	knot_err_t err = changes_put(to, record, &why);
-	if (err == KNOT_EAGAIN) {
-		log_zone(LOG_NOTICE, record->origin,
-				"journal, flushing the zone to allow old changesets cleanup to free space");
-		err = to->flush(to->ctx);
-		if (err != KNOT_OK) {
-			snprintf(reason, UPDATE_REASON_MAX, "journal is full, and the zone file can't be written");
-		}
-		err = err == KNOT_OK ? changes_put(to, record, &why) : err;
-		err = err == KNOT_EAGAIN ? KNOT_ESPACE : err;
-	}
+	knot_err_t err = changes_put(to, &to->limits, record, &why);
+	err = err == KNOT_EAGAIN ? changes_make_room(to, record, &why) : err;
 	if (err != KNOT_OK && reason[0] == '\0') {
 		snprintf(reason, UPDATE_REASON_MAX, "journal%s%.300s", why.text[0] != '\0' ? ", " : "", why.text);
 	}

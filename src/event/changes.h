@@ -32,9 +32,9 @@ typedef struct {
 } changes_store_t;
 
 /**
- * Store a change durably. If the limits are reached, the zone is flushed, and the change stored then. On failure
- * `reason` (UPDATE_REASON_MAX bytes, "" at first) gets the details. KNOT_ESPACE: it is too large, or the disk or the
- * journal is full. KNOT_ESEMCHECK: the journal's whole zone has another serial. Errors of flush().
+ * Store a change durably. If the limits are reached, the zone is flushed, or, if that fails, changes are merged, and
+ * the change stored then. On failure `reason` (UPDATE_REASON_MAX bytes, "" at first) gets the details. KNOT_ESPACE: it
+ * is too large, or the disk or the journal is full. KNOT_ESEMCHECK: the journal's whole zone has another serial.
  */
 KNOT_MUST_USE knot_err_t changes_store(const changes_store_t *to, const update_record_t *record, char *reason);
 

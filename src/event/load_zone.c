@@ -142,7 +142,7 @@ static publish_t load_begin_publish(loading_t *loading, load_source_t *take_next
 				.flush = load_flush_is_needless,
 				.ctx = loading },
 		.images = loading->env->images,
-		.may_skip_whole = true,
+		.may_go_unstored = true,
 	};
 	*take_next = (load_source_t){ 0 };
 	return publish;
@@ -558,40 +558,64 @@ static void load_read_image(loading_t *loading)
 	}
 }
 
-/* What leads to the journal's last version other than the image: the whole zone in it, or the file. */
-static knot_err_t load_other_than_image(loading_t *loading, zone_contents_t **ret_contents, load_source_t *ret_source)
+/* ---- What the image doesn't lead to ---- */
+
+static bool load_find_any(const journal_entry_t *entry, void *ctx)
+{
+	(void)entry, (void)ctx;
+	return false;
+}
+
+/* True if something else than the image may lead to the journal's last version. */
+static bool load_has_other_base(const loading_t *loading)
+{
+	const sources_t *files = loading->image_source.files;
+	if (loading->journal.has_whole) {
+		return true;
+	}
+	/* What the file gives is the image, or a change begins at the serial that the file had. */
+	return source_is_ahead(&loading->image_source) &&
+	       (!files->has_serial || journal_each_from(loading->env->journal, loading->report.name, files->serial,
+						      load_find_any, NULL) != KNOT_ENOENT);
+}
+
+/* The whole zone in the journal, or the file. */
+static knot_err_t load_other_base(loading_t *loading, zone_contents_t **ret_contents, load_source_t *ret_source)
 {
 	if (!loading->journal.has_whole) {
 		return load_read_and_apply(loading, ret_contents, ret_source);
 	}
 	const update_policy_t policy = load_policy(&loading->settings, &loading->report);
-	knot_err_t err = source_go_ahead(&loading->image_source, loading->settings.path, loading->settings.number,
-			&loading->image->serial);
-	err = err == KNOT_OK ? changes_read_zone(loading->env->journal, &policy.build, ret_contents) : err;
-	if (err == KNOT_OK) {
-		load_note(loading, "zone loaded from journal, serial %u", (*ret_contents)->serial);
-		*ret_source = loading->image_source;
-		loading->image_source = (load_source_t){ 0 };
+	load_source_t source;
+	knot_err_t err = source_of_changes(&loading->image_source, loading->settings.path, loading->settings.number,
+			&loading->image->serial, &source);
+	if (err != KNOT_OK) {
+		return err;
 	}
-	return err;
+	err = changes_read_zone(loading->env->journal, &policy.build, ret_contents);
+	if (err != KNOT_OK) {
+		source_clear(&source);
+		return err;
+	}
+	load_note(loading, "zone loaded from journal, serial %u", (*ret_contents)->serial);
+	*ret_source = source;
+	return KNOT_OK;
 }
 
 /*
- * The journal has a newer version, but nothing leads to it from the image: changes were merged past that. Take it from
- * elsewhere. What isn't newer than the image, after all, is older history.
+ * The journal has a newer version, but nothing leads to it from the image. Take it from elsewhere, if it is there. What
+ * isn't newer than the image, after all, is older history.
  */
 static void load_pass_image(loading_t *loading)
 {
 	zone_contents_t *contents;
 	load_source_t source = { 0 };
-	if (load_other_than_image(loading, &contents, &source) != KNOT_OK) {
+	if (!load_has_other_base(loading) || load_other_base(loading, &contents, &source) != KNOT_OK) {
 		return; /* logged */
 	}
 	if ((int32_t)(contents->serial - loading->image->serial) <= 0) {
 		zone_contents_free(contents);
-		load_source_t *unused = loading->journal.has_whole ? &loading->image_source : &source;
-		source_clear(unused);
-		loading->image_source = loading->journal.has_whole ? source : loading->image_source;
+		source_clear(&source);
 		return;
 	}
 	zone_contents_free(loading->image);

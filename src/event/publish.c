@@ -42,6 +42,20 @@ static size_t publish_borders(uint32_t ret_serials[static JOURNAL_BORDERS_MAX], 
 	return images_serials(publish->images, zone_name(publish->zone), ret_serials);
 }
 
+/* What the journal has doesn't lead to the version that is published, and changes of that must find a place. */
+static void publish_go_unstored(const publish_t *publish, const update_record_t *record, knot_err_t err)
+{
+	if (record->is_whole) {
+		log_zone(LOG_WARNING, record->origin, "failed to write zone-in-journal (%s)", knot_strerror(err));
+		/* It logs a failure, which makes later changes fail, too. */
+		knot_err_t drop_err = changes_drop(publish->store.journal, record->origin);
+		(void)drop_err;
+	} else {
+		log_zone(LOG_WARNING, record->origin, "failed to note the new version in the journal (%s)",
+				knot_strerror(err));
+	}
+}
+
 static knot_err_t publish_store(const update_record_t *record, char *reason, void *ctx)
 {
 	publish_t *publish = ctx;
@@ -51,8 +65,8 @@ static knot_err_t publish_store(const update_record_t *record, char *reason, voi
 	err = err == KNOT_OK ? changes_store(&publish->store, record, reason) : err;
 	publish->has_stored = err == KNOT_OK;
 	publish->is_not_stored = err != KNOT_OK;
-	if (err != KNOT_OK && record->is_whole && publish->may_skip_whole) {
-		log_zone(LOG_WARNING, record->origin, "failed to write zone-in-journal (%s)", knot_strerror(err));
+	if (err != KNOT_OK && publish->may_go_unstored && (record->is_whole || record->payload.len == 0)) {
+		publish_go_unstored(publish, record, err);
 		return KNOT_OK;
 	}
 	if (err != KNOT_OK) {

@@ -17,9 +17,9 @@ typedef struct {
 	load_source_t next;    /* owned: of the new contents */
 	changes_store_t store;
 	images_t *images;
-	bool may_skip_whole; /* a whole version that can't be stored is published all the same */
-	bool has_stored;     /* out: the change is in the journal */
-	bool is_not_stored;  /* out: it could not be stored */
+	bool may_go_unstored; /* a whole version that the journal can't take is published all the same */
+	bool has_stored;      /* out: the change is in the journal */
+	bool is_not_stored;   /* out: it could not be stored */
 } publish_t;
 
 /**

@@ -306,20 +306,53 @@ def test_depth_flushes_the_file(knotd):
 
 
 @pytest.mark.ours
-def test_full_journal_and_a_changed_file(knotd):
-    """Another program's file isn't overwritten to make room: the change is refused until the operator decides."""
-    start(knotd, items="zonefile-sync: 1h\njournal-max-depth: 2")
+@pytest.mark.parametrize("sync", ["0", "1h"])
+def test_full_journal_and_a_changed_file(knotd, sync):
+    """Another program's file isn't overwritten to make room: changes are merged until the operator decides."""
+    start(knotd, items=f"zonefile-sync: {sync}\njournal-max-depth: 4")
+    file = knotd.dir / "example.zone"
+    file.rename(knotd.dir / "kept")
     write(knotd, zone(50, "b"))
-    for number in range(2):
+    for number in range(15):
         edit(knotd, f"n{number} 60 A 192.0.2.2")
-    knotd.knotc("zone-begin", "example")
-    knotd.knotc("zone-set", "example", "n2", "60", "A", "192.0.2.2")
-    done = knotd.knotc("zone-commit", "example", check=False)
-    assert done.returncode == 1 and "journal is full" in done.stdout
-    assert "admin 50" in (knotd.dir / "example.zone").read_text() and serial(knotd) == 7
+    assert serial(knotd) == 20 and "admin 50" in file.read_text()
+    knotd.wait_log(r"notice: \[example\.\] journal, zone file not written, merging old changesets instead")
+    knotd.stop(signal.SIGKILL)
+    shutil.rmtree(knotd.dir / "db" / "images")
+    file.rename(knotd.dir / "edited")
+    (knotd.dir / "kept").rename(file)
+    knotd.start()       # on the file that the changes began with, all are there
+    knotd.wait(lambda: serial(knotd) == 20, what="the zone")
+    assert [number for number in range(15) if not addresses(knotd, f"n{number}")] == []
+    (knotd.dir / "edited").rename(file)
+    edit(knotd, "n15 60 A 192.0.2.2")
     knotd.knotc("-b", "-f", "zone-flush", "example")
-    knotd.knotc("zone-commit", "example")
-    assert serial(knotd) == 8
+    assert "n15.example." in file.read_text()
+    edit(knotd, "n16 60 A 192.0.2.2")
+    kill(knotd)
+    knotd.wait(lambda: serial(knotd) == 22, what="the zone")
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("load", ["whole", "difference"])
+def test_whole_zone_larger_than_the_journal(knotd, load):
+    """What the journal has instead leads nowhere: commits go on, and survive."""
+    start(knotd, items=f"{items(load, 'all')}\njournal-max-usage: 40K")
+    knotd.wait_log("zone stored to journal, serial 5")
+    write(knotd, zone(20) + "".join(f'n{number} 60 TXT "{"x" * 250}"\n' for number in range(200)))
+    if load == "difference":
+        knotd.stop()
+        shutil.rmtree(knotd.dir / "db")
+        (knotd.dir / "db").mkdir()
+        knotd.start()
+    reload(knotd)
+    knotd.wait(lambda: serial(knotd) == 20, what="the new file")
+    knotd.wait_log(r"warning: \[example\.\] failed to write zone-in-journal \(not enough space provided\)")
+    edit(knotd, "a 60 A 192.0.2.2")
+    edit(knotd, "b 60 A 192.0.2.2")
+    kill(knotd)
+    knotd.wait(lambda: serial(knotd) == 22, what="the zone")
+    assert names(knotd) == ["a", "b"]
 
 
 def test_change_larger_than_the_journal(knotd):
