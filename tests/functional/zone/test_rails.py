@@ -160,6 +160,31 @@ def test_nothing_was_served(knotd):
     knotd.wait_log(re.escape("warning: [example.] guard rail broken, but nothing was served before (publish-require apex-ns, no NS record at the zone apex)"))
 
 
+@pytest.mark.parametrize("load", ["difference", "difference-no-serial"])
+def test_start_with_a_whole_zone_in_the_journal(knotd, load):
+    """That is what was served last: a file that breaks a rail isn't merged into it, and the zone is served as it was."""
+    items = ["publish-max-shrink: 10", f"zonefile-load: {load}", "zonefile-sync: -1", "journal-content: all"]
+    start(knotd, items, text(1))
+    knotd.wait_log(r"zone stored to journal, serial 1")
+    for option in ("zone-begin", "zone-set example host60 60 A 192.0.2.60", "zone-commit"):
+        words = option.split()
+        knotd.knotc(words[0], "example", *words[2:])
+    assert serial(knotd) == 2
+    knotd.stop()
+    knotd.write("example.zone", text(3, hosts=2))
+    knotd.start()
+    knotd.wait_log(r"error: \[example\.\] zone event 'load' failed \(guard rail\)")
+    assert serial(knotd) == 2 and knotd.ask("host60.example").answer and knotd.ask("host7.example").answer
+    reason = "publish-max-shrink 10 %, records 14 -> 5, -64.3 %"
+    assert error(knotd).endswith("guard rail, " + reason)
+    assert reload(knotd) == (1, f"error: [example] (guard rail, {reason})")
+    knotd.stop()        # also from the image of what was served
+    knotd.start()
+    knotd.wait(lambda: serial(knotd) == 2, what="the zone")
+    assert reload(knotd, "-f")[0] == 0
+    assert serial(knotd) == 3 and not knotd.ask("host7.example").answer and not knotd.ask("host60.example").answer
+
+
 def test_items(knotd):
     """Values that are wrong, with the place; a change of the items holds from the next version on."""
     start(knotd, [], text(1))
