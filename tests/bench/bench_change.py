@@ -17,8 +17,12 @@ over loopback: one record in one update. All threads of a server have one proces
             answers has one processor; all others, the neighbour, the load and the commits have the other one. So what commits cost answering
             is with/neighbour; neighbour/without is what it costs that so much shares a processor. Needs root
   start     a start after kill -9, when a checkpoint and then 10,000 commits were made (as many as fit into a minute): seconds to the first
-            answer, and the commits that are gone
+            answer, and the commits that are gone; with Bowline once more where journal-max-depth lets no changes be merged
 A server that needs a second for each commit makes fewer of them than asked for: rows say how many.
+
+--acceptance measures all parts at the sizes for which there are goals, peers where there is something to compare, and ends with a table of the
+goals: about eleven minutes on a quiet machine with two processors, as root. The zones are made before: --acceptance --prepare (ten minutes, once;
+2.5 GB). Memory under a million random commits takes as long again: --parts random --random 1M --random-seconds 900 --random-ahead 20 --servers bowline.
 """
 import contextlib
 import multiprocessing
@@ -33,10 +37,11 @@ import tempfile
 import threading
 import time
 
-from bench_lib import changes, loads, options, process, results, servers, zones
+from bench_lib import changes, goals, loads, options, process, results, servers, zones
 from harness.net import Pair
 
 SESSIONS = 64
+PEERS = ("knot", "named")
 WARM_UP = 4
 KNOT_TEXT = """\
 template:
@@ -47,8 +52,9 @@ template:
 """
 
 
-def make(name, zones_of, args, **setup):
-    server = servers.make(name, servers.Setup(zones_of, text=KNOT_TEXT, **setup))
+def make(name, zones_of, args, more="", **setup):
+    """A server. more: lines for the template of Knot's configuration."""
+    server = servers.make(name, servers.Setup(zones_of, text=KNOT_TEXT + more, **setup))
     (server.dir / "db").mkdir(exist_ok=True)
     (server.dir / "db").chmod(0o777)        # of Knot DNS's journal
     server.dir.chmod(0o777)
@@ -60,6 +66,11 @@ def session(server, args):
         return changes.UpdateSession(server.setup.address, server.port)
     # Knot DNS 3.2 serves one control connection at a time.
     return changes.ControlSession(server.daemon.socket, 1 if server.name in args.reconnect else 1000)
+
+
+def seconds_of(name, args):
+    """How long a server commits at most."""
+    return args.peer_seconds if name.split("=")[0] in PEERS else args.seconds
 
 
 def delegation(number):
@@ -118,7 +129,7 @@ def one_turn(name, args, size, is_signed):
             now = process.cpu_clock(server.pid)
             cpus.append(now - before)
             before = now
-            if time.monotonic() - begin > args.seconds:
+            if time.monotonic() - begin > seconds_of(name, args):
                 break
     return {"commits": len(took), "cpu_median_s": statistics.median(cpus), "cpu_p99_s": at(cpus, 0.99), "cpu_mean_s": statistics.mean(cpus),
             "took_median_s": statistics.median(took), "took_p99_s": at(took, 0.99), "asked": min(len(took), 1000), "late": late}
@@ -133,7 +144,7 @@ ONE_METRICS = (
 
 def bench_one(args):
     for is_signed in args.signed:
-        for size in args.names:
+        for size in args.signed_names if is_signed else args.names:
             key = f"one {size}{' signed' if is_signed else ''}"
             yield key, f"A commit of one record, {size:,} delegations{', signed (NSEC3, opt-out)' if is_signed else ''}", ONE_METRICS, (
                 lambda name, n=size, s=is_signed: one_turn(name, args, n, s))
@@ -206,7 +217,7 @@ BATCH_METRICS = (("records", "records", 1, ",.0f"), ("commit_cpu_s", "CPU of zon
 
 
 def bench_batch(args):
-    for size in args.names:
+    for size in args.batch_names:
         yield f"batch {size}", f"{args.batch:,} records in one commit, {size:,} delegations", BATCH_METRICS, lambda name, n=size: batch_turn(name, args, n)
 
 
@@ -278,7 +289,7 @@ def random_turn(name, args, size):
         server.wait_answer(args.origin)
         process.settle(server.pid)
         process.pin(server.pid, process.processors()[0])
-        one, script, took = session(server, args), Random(random.Random(5)), []
+        one, script, took, made = session(server, args), Random(random.Random(5)), [], 0
         script.origin = args.origin
         fresh = process.memory(server.pid)
         with Probe(server, args.origin) as idle:
@@ -286,19 +297,19 @@ def random_turn(name, args, size):
         anonymous = process.anonymous(server.pid)
         with process.Peak(server.pid) as peak, Probe(server, args.origin) as busy:
             begin = time.monotonic()
-            for _ in range(args.random):
-                took.append(changes.commit(one, args.origin, script.next(args.origin)))
-                if time.monotonic() - begin > args.random_seconds:
-                    break
+            while made < args.random and time.monotonic() - begin < (args.peer_seconds if name in PEERS else args.random_seconds):
+                many = [script.next(args.origin) for _ in range(min(args.random_ahead, one.room(), args.random - made))]
+                took.append(changes.commit(one, args.origin, *many))
+                made += len(many)
         process.settle(server.pid)
         most, settled = max(peak.bytes, anonymous) - anonymous + fresh, process.memory(server.pid)
-    return {"commits": len(took), "per_s": len(took) / sum(took), "took_max_s": max(took), "fresh_bytes": fresh, "most_bytes": most,
+    return {"commits": made, "per_s": made / sum(took), "took_max_s": max(took), "fresh_bytes": fresh, "most_bytes": most,
             "most_share": most / fresh, "settled_share": settled / fresh, "idle_max_s": max(idle.waits), "busy_p999_s": at(busy.waits, 0.999),
             "busy_max_s": max(busy.waits), "busy_own_s": max(busy.own)}
 
 
 RANDOM_METRICS = (
-    ("commits", "commits", 1, ",.0f"), ("per_s", "commits per second, one session", 1, ",.0f"), ("took_max_s", "longest commit, ms", 1e-3, ",.1f"),
+    ("commits", "commits", 1, ",.0f"), ("per_s", "commits per second, one session", 1, ",.0f"), ("took_max_s", "longest wait for an OK, ms", 1e-3, ",.1f"),
     ("fresh_bytes", "memory before, MB", 1e6, ",.1f"), ("most_bytes", "memory at most, MB", 1e6, ",.1f"), ("most_share", "at most / before", 1, ".2f"),
     ("settled_share", "afterwards / before", 1, ".2f"), ("idle_max_s", "slowest query without commits, ms", 1e-3, ",.2f"),
     ("busy_p999_s", "query meanwhile, 99.9 % ms", 1e-3, ",.2f"), ("busy_max_s", "slowest query meanwhile, ms", 1e-3, ",.2f"),
@@ -448,8 +459,11 @@ def bench_load(args):
 
 # ---- start: checkpoint and changes after it ----
 
-def start_turn(name, args, size):
-    with make(name, [(args.origin, zones.tld(size, args.origin))], args) as server:
+def start_turn(name, args, size, is_deep):
+    if is_deep and name in PEERS:
+        return {}
+    more = f"    journal-max-depth: {2 * args.start_commits}\n" if is_deep else ""
+    with make(name, [(args.origin, zones.tld(size, args.origin))], args, more=more) as server:
         server.start(process.processors()[0])
         result = {"file_s": server.wait_answer(args.origin)}
         process.settle(server.pid)
@@ -459,7 +473,7 @@ def start_turn(name, args, size):
         process.settle(server.pid)
         one, made = session(server, args), 0
         begin = time.monotonic()
-        while made < args.start_commits and time.monotonic() - begin < args.seconds:
+        while made < args.start_commits and time.monotonic() - begin < seconds_of(name, args):
             changes.commit(one, args.origin, [(True, f"bench-{made:07}", "NS", f"ns{made % 50}.hoster.test.")])
             made += 1
         server.stop(signal.SIGKILL)
@@ -482,26 +496,41 @@ START_METRICS = (("file_s", "first start, from the file, s", 1, ",.3f"), ("commi
 
 def bench_start(args):
     size = args.start_names
-    yield f"start {size}", f"Start with changes since the checkpoint, {size:,} delegations", START_METRICS, lambda name: start_turn(name, args, size)
+    for is_deep in (False, True):
+        yield f"start {size}{' deep' if is_deep else ''}", (
+            f"Start with changes since the checkpoint, {size:,} delegations{', the journal merges none of them' if is_deep else ''}"), START_METRICS, (
+                lambda name, deep=is_deep: start_turn(name, args, size, deep))
 
 
 PARTS = {"one": bench_one, "sessions": bench_sessions, "batch": bench_batch, "random": bench_random, "load": bench_load, "start": bench_start}
 
 
+# What --acceptance changes of the options.
+ACCEPTANCE = {"names": [10_000, 1_000_000, 10_000_000], "signed_names": [1_000_000], "batch_names": [1_000_000], "seconds": 20, "peer_seconds": 8,
+              "random": 200_000, "random_seconds": 90, "random_ahead": 20, "slices": 10, "peer_rows": "one 1000000|sessions|batch 1000000"}
+
+
 def parse_args():
     parser = options.parser(__doc__, "bowline,knot,named", 1)
+    parser.add_argument("--acceptance", action="store_true", help="all that there are goals for, and a table of them")
+    parser.add_argument("--prepare", action="store_true", help="only make the zones that are needed")
     parser.add_argument("--parts", type=lambda text: text.split(","), default=[part for part in PARTS if part != "load" or os.geteuid() == 0],
                         metavar="PART,...", help=f"[{','.join(PARTS)}; load only as root]")
-    parser.add_argument("-n", "--names", type=options.sizes, default=[10_000, 1_000_000], metavar="N,...", help="delegations of one and batch [10k,1M]")
+    parser.add_argument("-n", "--names", type=options.sizes, default=[10_000, 1_000_000], metavar="N,...", help="delegations of one [10k,1M]")
+    parser.add_argument("--signed-names", type=options.sizes, default=[10_000, 1_000_000], metavar="N,...", help="those of one, signed [10k,1M]")
+    parser.add_argument("--batch-names", type=options.sizes, default=[10_000, 1_000_000], metavar="N,...", help="those of batch [10k,1M]")
     parser.add_argument("-c", "--commits", type=int, default=10_000, help="of one, at most [%(default)s]")
     parser.add_argument("--seconds", type=float, default=60, help="of commits, at most, in one and start [%(default)s]")
+    parser.add_argument("--peer-seconds", type=float, default=60, help="the same of Knot DNS and BIND, also in random [%(default)s]")
+    parser.add_argument("--peer-rows", default=".*", metavar="REGEX", help="measure Knot DNS and BIND only in rows of this key [all]")
     parser.add_argument("--signed", type=lambda text: [word == "yes" for word in text.split(",")], default=[False, True], metavar="no,yes",
                         help="which zones of one [no,yes]")
     parser.add_argument("--storm-seconds", type=float, default=5, help="of sessions [%(default)s]")
     parser.add_argument("--batch", type=int, default=10_000, help="records of batch [%(default)s]")
-    parser.add_argument("--random", type=options.size, default=100_000, help="commits of random; 1M for the acceptance [%(default)s]")
+    parser.add_argument("--random", type=options.size, default=100_000, help="commits of random [%(default)s]")
     parser.add_argument("--random-seconds", type=float, default=120, help="at most [%(default)s]")
     parser.add_argument("--random-names", type=options.size, default=100_000, help="delegations [%(default)s]")
+    parser.add_argument("--random-ahead", type=int, default=1, help="commits that the session sends at once, before it waits for their OK [%(default)s]")
     parser.add_argument("--load-names", type=options.size, default=1_000_000, help="delegations [%(default)s]")
     parser.add_argument("--load-seconds", type=int, default=1, help="of each slice of load [%(default)s]")
     parser.add_argument("--slices", type=int, default=12, help="of each state of load [%(default)s]")
@@ -513,25 +542,48 @@ def parse_args():
     parser.add_argument("--start-commits", type=int, default=10_000, help="[%(default)s]")
     parser.add_argument("--reconnect", type=lambda text: text.split(","), default=["knot", "before"], metavar="NAME,...",
                         help="servers that get a new control connection for each commit [knot,before]")
+    if "--acceptance" in sys.argv:
+        parser.set_defaults(**ACCEPTANCE)
     args = parser.parse_args()
     unknown = set(args.parts) - set(PARTS)
     if unknown:
         parser.error(f"unknown part {', '.join(sorted(unknown))}: {', '.join(PARTS)}")
-    if "load" in args.parts:
+    if not args.prepare and ("load" in args.parts or args.acceptance):
         options.need_root(parser)
     return args
 
 
+def prepare(args):
+    """Make the zones; they are kept in the build tree."""
+    for size in {*args.names, *args.batch_names, args.random_names, args.load_names, args.start_names}:
+        zones.tld(size, args.origin)
+    for size in args.signed_names if True in args.signed else ():
+        zones.signed(size, args.origin)
+    zones.plain(zones.questions(zones.tld(args.load_names, args.origin), args.origin))
+
+
+def servers_of(key, args):
+    """Those of --servers that are measured in a row."""
+    return ",".join(name for name in args.servers.split(",") if name not in PEERS or re.fullmatch(args.peer_rows, key))
+
+
 def main():
     args = parse_args()
+    if args.prepare:
+        prepare(args)
+        return 0
     load_before = f"{os.getloadavg()[0]:.1f}"
     turns, tables = {}, []
     for part in args.parts:
         for key, title, metrics, turn in PARTS[part](args):
-            rows = options.in_turns(args.servers, args.turns, turn, f"{key}, ")
+            rows = options.in_turns(servers_of(key, args), args.turns, turn, f"{key}, ")
             turns[key] = {name: made for name, made in rows.items() if made[0]}
-            tables.append(results.metrics_table(title, options.medians(turns[key]), metrics))
-            results.show(tables[-1])
+            if turns[key]:
+                tables.append(results.metrics_table(title, options.medians(turns[key]), metrics))
+                results.show(tables[-1])
+    reached = goals.table({"change": {"turns": turns}}, [name for name in args.servers.split(",") if name in PEERS])
+    if reached is not None and args.acceptance:
+        tables.append(reached)
     results.keep("change", "Zones changed from outside while they are served.", tables, [], turns, load_before)
     return 0
 

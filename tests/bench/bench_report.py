@@ -8,10 +8,9 @@ import argparse
 import json
 import pathlib
 import re
-import statistics
 import sys
 
-from bench_lib import TOP, results, svg
+from bench_lib import TOP, goals, results, svg
 
 ORDER = ("xdp", "udp", "tcp", "xdp-tcp", "load", "restart", "memory", "many-zones", "conf-commit", "change", "lookup", "answer", "profile")
 
@@ -46,91 +45,9 @@ What was set out to be reached, against what the sections below have measured. T
 """
 
 
-def median(results_of, name, key, server, metric):
-    """Of a result's turns; None if it was not measured."""
-    turns = results_of.get(name, {}).get("turns", {}).get(key, {}).get(server)
-    values = [turn[metric] for turn in turns or () if metric in turn]
-    return statistics.median(values) if values else None
-
-
-def against(name, key, metric):
-    """Bowline's share of Knot's."""
-    def value(found):
-        mine, other = (median(found, name, key, server, metric) for server in ("bowline", "knot"))
-        return mine / other if mine is not None and other else None
-    return value
-
-
-def own(name, key, metric, unit=1):
-    def value(found):
-        mine = median(found, name, key, "bowline", metric)
-        return mine / unit if mine is not None else None
-    return value
-
-
-def of_sizes(name, metric, one, other):
-    """Bowline's figure at the first key as a share of that at the second."""
-    def value(found):
-        values = [median(found, name, key, "bowline", metric) for key in (one, other)]
-        return values[0] / values[1] if None not in values else None
-    return value
-
-
-def ten_millions(found):
-    by_size = found.get("answer", {}).get("turns", {}).get("ns", {})
-    values = [by_size.get(size, {}).get("uniform batch") for size in ("10000000", "1000000")]
-    return values[0] / values[1] if None not in values else None
-
-
-M = "1000000"
-# What, how to find it, goal, True if more is better, format.
-GOAL_ROWS = (
-    ("UDP over AF_XDP: replies/s against Knot's", against("xdp", M, "most_per_s"), 2.0, True, ".2f"),
-    ("UDP over AF_XDP: user CPU per reply against Knot's", against("xdp", M, "most_user_ns"), 0.25, False, ".2f"),
-    ("UDP over sockets: replies/s against Knot's", against("udp", M, "most_per_s"), 1.3, True, ".2f"),
-    ("memory, settled, MB", own("memory", M, "memory_bytes", 1e6), 200, False, ".1f"),
-    ("memory, settled, with AF_XDP, MB", own("xdp", M, "memory_bytes", 1e6), 200, False, ".1f"),
-    ("file to first answer against Knot's, owners shuffled", against("load", f"{M} shuffled", "start_s"), 0.3, False, ".2f"),
-    ("file to first answer against Knot's, owners sorted", against("load", f"{M} sorted", "start_s"), 0.3, False, ".2f"),
-    ("file to first answer, owners shuffled, s on one core", own("load", f"{M} shuffled", "start_s"), 1.5, False, ".2f"),
-    ("file to first answer, owners sorted, s on one core", own("load", f"{M} sorted", "start_s"), 1.5, False, ".2f"),
-    ("highest memory while loading / settled", own("load", f"{M} shuffled", "peak_share"), 1.3, False, ".2f"),
-    ("image to first answer, s", own("restart", M, "again_s"), 0.3, False, ".3f"),
-    ("image to first answer after kill -9, s", own("restart", M, "killed_s"), 0.3, False, ".3f"),
-    ("user CPU per answer, 10M names against 1M (in process)", ten_millions, 1.3, False, ".2f"),
-    ("100,000 zones: start against Knot's", against("many-zones", "100000", "start_s"), 0.25, False, ".2f"),
-    ("100,000 zones: memory against Knot's", against("many-zones", "100000", "memory_bytes"), 0.25, False, ".2f"),
-    ("100,000 zones: reload of the configuration against Knot's", against("many-zones", "100000", "reload_s"), 0.25, False, ".2f"),
-    ("100,000 zones: reload of one zone against Knot's", against("many-zones", "100000", "zone_reload_s"), 0.25, False, ".2f"),
-    ("1,000,000 zones: memory per zone, bytes", own("many-zones", M, "per_zone_bytes"), 1500, False, ",.0f"),
-    ("commit of one record: CPU, median ms", own("change", f"one {M}", "cpu_median_s", 1e-3), 1, False, ".3f"),
-    ("commit of one record: CPU, 99 % ms", own("change", f"one {M}", "cpu_p99_s", 1e-3), 5, False, ".3f"),
-    ("commit of one record, signed: CPU, median ms", own("change", f"one {M} signed", "cpu_median_s", 1e-3), 1, False, ".3f"),
-    ("commit of one record, signed: CPU, 99 % ms", own("change", f"one {M} signed", "cpu_p99_s", 1e-3), 5, False, ".3f"),
-    ("commit of one record: CPU, 10M delegations against 10,000", of_sizes("change", "cpu_median_s", "one 10000000", "one 10000"), 1.5, False, ".2f"),
-    ("answers right after zone-commit without the change", own("change", f"one {M}", "late"), 0, False, ".0f"),
-    ("commits per second, 64 sessions, 64 zones", own("change", "sessions", "many_per_s"), 5000, True, ",.0f"),
-    ("commits per second, 64 sessions, one zone", own("change", "sessions", "single_per_s"), 5000, True, ",.0f"),
-    ("10,000 records in one commit: CPU of zone-commit, ms", own("change", f"batch {M}", "commit_cpu_s", 1e-3), 50, False, ".1f"),
-    ("random commits: memory at most / fresh", own("change", "random 100000", "most_share"), 1.5, False, ".2f"),
-    ("random commits: slowest query meanwhile, ms", own("change", "random 100000", "busy_max_s", 1e-3), 10, False, ".1f"),
-    ("during 1,000 commits a second: replies per second of the thread's CPU, against without", own("change", f"load {M}", "most_per_cpu_s_ratio"), 0.95, True, ".3f"),
-    ("during 1,000 commits a second: latency, 99 %, against without", own("change", f"load {M}", "p99_s_ratio"), 1.05, False, ".2f"),
-    ("image and 10,000 changesets to first answer, s", own("change", f"start {M}", "again_s"), 0.3, False, ".3f"),
-    ("acknowledged commits gone after kill -9", own("change", f"start {M}", "lost"), 0, False, ",.0f"),
-    ("1,000,000 zones: replies/s over all against a server of one", of_sizes("many-zones", "all_per_s", M, "1"), 0.75, True, ".2f"),
-)
-
-
-def goals(found, before):
-    rows = []
-    for what, find, goal, more, form in GOAL_ROWS:
-        value, old = find(found), find(before)
-        if value is not None:
-            rows.append([what, f"{'≥' if more else '≤'} {goal:g}"] + ([format(old, form) if old is not None else ""] if before else []) +
-                        [format(value, form), "yes" if (value >= goal if more else value <= goal) else "no"])
-    table = {"title": "Goals", "head": ["", "goal", *(["before"] if before else []), "now", "reached"], "rows": rows}
-    return "## Goals\n\n" + GOALS + "\n" + results.markdown(table) + "\n" if rows else ""
+def goals_section(found, before):
+    table = goals.table(found, (), before)
+    return "## Goals\n\n" + GOALS + "\n" + results.markdown(table) + "\n" if table else ""
 
 
 def about(result):
@@ -178,7 +95,7 @@ def main():
             parser.error(f"no result of {name}: run ./dev bench {name} first")
     if not renewed:
         parser.error(f"no results in {results.FOLDER}: run ./dev bench NAME first")
-    document.write_text(INTRO + "\n" + goals(found, before) + "".join("\n" + sections[name] for name in ORDER if name in sections), encoding="utf-8")
+    document.write_text(INTRO + "\n" + goals_section(found, before) + "".join("\n" + sections[name] for name in ORDER if name in sections), encoding="utf-8")
     print(f"{document}: renewed {', '.join(renewed)}")
     return 0
 

@@ -52,7 +52,8 @@ class ControlSession:
         if self.sock is None:
             self._connect()
         self.commits += commits
-        self.blocks, self.error = begins + len(change) + commits, ""
+        self.error = self.error if self.blocks > 0 else ""      # of those that are under way
+        self.blocks += begins + len(change) + commits
         parts = [unit(cmd="zone-begin", zone=zone), BLOCK] if begins else []
         for is_added, owner, rdtype, data in change:
             if is_added:
@@ -67,7 +68,7 @@ class ControlSession:
         """What has come. True if the commit is over: done if `error` is empty."""
         more = self.sock.recv(65536)
         if not more:
-            self.error = self.error or "closed"
+            self.error, self.blocks = self.error or "closed", 0
             self.close()
             return True
         data, at = self.left + more, 0
@@ -88,6 +89,10 @@ class ControlSession:
         if self.blocks == 0 and (self.error or self.commits >= self.commits_max):
             self.close()        # Knot DNS ends a connection after an error
         return self.blocks == 0
+
+    def room(self):
+        """How many commits the connection still takes."""
+        return self.commits_max - (self.commits if self.sock is not None else 0)
 
 
 class UpdateSession:
@@ -124,6 +129,11 @@ class UpdateSession:
             self.error = f"rcode {reply[3] & 15}"
         return True
 
+    @staticmethod
+    def room():
+        """One update is under way at a time."""
+        return 1
+
 
 def wire_name(text):
     return b"".join(bytes([len(label)]) + label.encode() for label in text.rstrip(".").split(".") if label) + b"\0"
@@ -145,10 +155,11 @@ def update_message(zone, change, ident):
             wire_name(zone) + b"\0\6\0\1" + update)
 
 
-def commit(session, zone, change):
-    """One commit, waited for. Seconds until it was acknowledged."""
+def commit(session, zone, *many):
+    """One commit, or some of one connection that are sent at once, waited for. Seconds until the last was acknowledged."""
     begin = time.monotonic()
-    session.send(zone, change)
+    for change in many:
+        session.send(zone, change)
     while not session.take():
         pass
     if session.error:
