@@ -439,10 +439,39 @@ static void scan_string(rdata_scanner_t *s)
 	}
 }
 
+/*
+ * A text of more than 255 bytes becomes several strings, as in Knot DNS: keys of DKIM are pasted in one piece. It is
+ * written whole, and then its parts make way for their lengths, the last one first.
+ */
+static void scan_long_string(rdata_scanner_t *s)
+{
+	size_t start = s->len;
+	if (!scan_put_text(s, KNOT_RDATA_MAX)) {
+		return;
+	}
+	size_t len = s->len - start, count = len > 0 ? (len + UINT8_MAX - 1) / UINT8_MAX : 1;
+	if (s->max - s->len < count) {
+		s->is_full = true;
+		scan_set_fault(s, "text is too long");
+		return;
+	}
+	for (size_t i = count; i > 0; i--) {
+		size_t from = (i - 1) * UINT8_MAX, part = len - from < UINT8_MAX ? len - from : UINT8_MAX;
+		uint8_t *to = s->out + start + from + (i - 1);
+		memmove(to + 1, s->out + start + from, part);
+		*to = (uint8_t)part;
+	}
+	s->len += count;
+}
+
 static void scan_strings(rdata_scanner_t *s)
 {
 	do {
-		scan_string(s);
+		if (s->tok.len > UINT8_MAX) {
+			scan_long_string(s);
+		} else {
+			scan_string(s);
+		}
 	} while (!scan_at_end(s));
 }
 

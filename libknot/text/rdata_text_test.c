@@ -334,6 +334,9 @@ static void test_round_trip(void **state)
 	}
 }
 
+#define TEXT_64  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define TEXT_256 TEXT_64 TEXT_64 TEXT_64 TEXT_64
+
 /* The longest RDATA of each greedy kind; what has no room in text is printed generically. */
 static void test_longest(void **state)
 {
@@ -372,6 +375,44 @@ static void test_longest(void **state)
 	assert_string_equal(reason, "record data is too long");
 }
 
+/* Texts of `len` bytes in one piece, as parts of 255: so many bytes of RDATA; 0: too long. */
+static void test_long_text(void **state)
+{
+	(void)state;
+	static const struct {
+		uint16_t type;
+		size_t len, rdata_len;
+	} rows[] = {
+		{ KNOT_TYPE_TXT, 255, 256 }, { KNOT_TYPE_TXT, 256, 258 }, { KNOT_TYPE_TXT, 510, 512 },
+		{ KNOT_TYPE_TXT, 511, 514 }, { 99, 300, 302 }, /* SPF */
+		{ KNOT_TYPE_TXT, 65279, 65535 }, { KNOT_TYPE_TXT, 65280, 0 }, { KNOT_TYPE_TXT, 70000, 0 },
+		{ 13, 256, 0 }, /* HINFO */
+	};
+	for (size_t i = 0; i < KNOT_LEN(rows) * 2; i++) {
+		size_t row = i / 2, text_len = rows[row].len, at = 0, seen = 0;
+		uint8_t *out = malloc(KNOT_RDATA_MAX);
+		uint16_t len;
+		memset(printed, 'a', text_len);
+		if (i % 2 == 1) { /* the same with an escape, so that the text isn't taken as it is */
+			memcpy(printed + text_len - 1, "\\097", 4);
+			text_len += 3;
+		}
+		knot_err_t err = scan(rows[row].type, printed, text_len, out, &len, NULL);
+		assert_int_equal(err, rows[row].rdata_len == 0 ? KNOT_EPARSEFAIL : KNOT_OK);
+		for (; err == KNOT_OK && at < len; at += 1u + out[at]) {
+			assert_true(out[at] == 255 || at + 1u + out[at] == len);
+			for (size_t j = 0; j < out[at]; j++, seen++) {
+				assert_int_equal(out[at + 1 + j], 'a');
+			}
+		}
+		if (err == KNOT_OK) {
+			assert_int_equal(len, rows[row].rdata_len);
+			assert_int_equal(seen, rows[row].len);
+		}
+		free(out);
+	}
+}
+
 static void test_space(void **state)
 {
 	(void)state;
@@ -383,6 +424,7 @@ static void test_space(void **state)
 		{ 1, "1.2.3.4", 4 },
 		{ 2, "ab.c.", 6 },
 		{ 16, "abc \"\\100\"", 6 },
+		{ 16, TEXT_256, 258 },
 		{ 48, "1 3 8 AAAA", 7 },
 		{ 43, "1 8 2 abcd", 6 },
 		{ 50, "1 0 0 - 04 A", 10 },
@@ -411,6 +453,7 @@ int main(void)
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_longest),
+		cmocka_unit_test(test_long_text),
 		cmocka_unit_test(test_space),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,6 +87,18 @@ def test_adding(knotc):
     ])
 
 
+def test_text_of_more_than_255_bytes(knotc):
+    """A key for DKIM in one piece; it becomes several strings."""
+    long, first, rest = "k" * 300, "k" * 255, "k" * 45
+    expect(knotc, [
+        ("zone-begin example", ""),
+        (("zone-set", "example", "dkim", "60", "TXT", f'"v=DKIM1" "{long}" end'), ""),
+        (("zone-get", "example", "dkim"), "", f'dkim.example. 60 TXT "v=DKIM1" "{first}" "{rest}" "end"'),
+        (("zone-set", "example", "machine", "60", "HINFO", f'"{long}" b'), "parser failed"),
+        ("zone-abort example", ""),
+    ])
+
+
 def test_units_and_class(own):
     """A TTL and the class are written as in a zone file, in any order (RFC 1035 5.1)."""
     expect(own, [
