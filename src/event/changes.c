@@ -12,12 +12,18 @@
 
 #include <xxhash.h>
 
+static void changes_log_notice(const char *path, const char *text)
+{
+	log_server(LOG_WARNING, "journal, '%s' (%s)", path, text);
+}
+
 knot_err_t changes_open(const conf_database_t *conf, journal_t **ret_journal)
 {
 	const journal_params_t params = {
 		.path = conf->journal_db,
 		.size_max = conf->journal_db_max_size,
 		.is_asynchronous = conf->journal_mode == CONF_JOURNAL_ASYNCHRONOUS,
+		.on_notice = changes_log_notice,
 	};
 	journal_reason_t reason = { .text = "" };
 	knot_err_t err = journal_open(&params, ret_journal, &reason);
@@ -28,7 +34,7 @@ knot_err_t changes_open(const conf_database_t *conf, journal_t **ret_journal)
 				"and can't be changed before it could be opened",
 				params.path, reason.text);
 	} else if (err == KNOT_OK && reason.text[0] != '\0') {
-		log_server(LOG_WARNING, "journal, '%s' (%s)", params.path, reason.text);
+		changes_log_notice(params.path, reason.text);
 	}
 	return err;
 }

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -289,10 +290,26 @@ static void journal_fail_op(const journal_t *journal, journal_op_t *op, int code
 	op->may_retry = code == MDB_MAP_FULL || op->err == KNOT_ESPACE;
 }
 
-/* Open it if it isn't, or if LMDB has given up on it. */
+/* True if the file that is open isn't the one in the folder: what is written to it wouldn't be found at a start. */
+static bool journal_is_gone(const journal_t *journal)
+{
+	char path[PATH_MAX];
+	struct stat ours, there;
+	int len = snprintf(path, sizeof(path), "%s/%s", journal->params.path, data_name);
+	if (len < 0 || (size_t)len >= sizeof(path) || fstat(journal->lmdb.fd, &ours) != 0) {
+		return false;
+	}
+	if (stat(path, &there) != 0) {
+		return errno == ENOENT || errno == ENOTDIR;
+	}
+	return there.st_ino != ours.st_ino || there.st_dev != ours.st_dev;
+}
+
+/* Open it if it isn't, if LMDB has given up on it, or if its file was removed or replaced. */
 static knot_err_t journal_prepare(journal_t *journal, journal_reason_t *ret_reason)
 {
-	if (journal->lmdb.env != NULL && !journal->is_broken) {
+	bool is_gone = journal->lmdb.env != NULL && journal_is_gone(journal);
+	if (journal->lmdb.env != NULL && !journal->is_broken && !is_gone) {
 		return KNOT_OK;
 	}
 	sys_rwlock_write(&journal->env_lock);
@@ -302,6 +319,13 @@ static knot_err_t journal_prepare(journal_t *journal, journal_reason_t *ret_reas
 	knot_err_t err = journal_open_env(journal, ret_reason);
 	journal->is_broken = false;
 	sys_rwlock_end_write(&journal->env_lock);
+	if (err == KNOT_OK && is_gone && ret_reason->text[0] == '\0') {
+		sys_lmdb_say(ret_reason, "its file was removed or replaced while it was in use, the one that is there "
+					 "now is used");
+	}
+	if (err == KNOT_OK && ret_reason->text[0] != '\0' && journal->params.on_notice != NULL) {
+		journal->params.on_notice(journal->params.path, ret_reason->text);
+	}
 	return err;
 }
 

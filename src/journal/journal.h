@@ -27,6 +27,9 @@ typedef struct {
 	bool is_asynchronous; /* `journal-db-mode: asynchronous`: nothing is flushed; the last changes, or all, are lost
 				 if the machine stops, but not if the process does */
 	bool read_only;       /* for tools, also while a server writes */
+	/* What happened to the database when a write found it damaged, removed or replaced and opened it again, so that
+	 * older changes aren't in it. Called by the thread that writes, without locks; NULL: nothing is said */
+	void (*on_notice)(const char *path, const char *text);
 } journal_params_t;
 
 /**

@@ -146,8 +146,14 @@ static knot_err_t lmdb_check_data(sys_lmdb_t *lmdb, sys_lmdb_reason_t *ret_reaso
 		return errno == EWOULDBLOCK ? KNOT_OK : sys_lmdb_fail(lmdb, errno, "locking the folder", ret_reason);
 	}
 	knot_err_t err = KNOT_OK;
-	int fd = openat(lmdb->dir_fd, data_name, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
+	struct stat info;
+	/* Opening a pipe would wait for its other end. */
+	int fd = openat(lmdb->dir_fd, data_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 && (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))) {
+		sys_lmdb_say(ret_reason, "it is no regular file");
+		err = KNOT_EMALF;
+		close(fd);
+	} else if (fd >= 0) {
 		sys_lmdb_check_t check;
 		const char *what = "";
 		switch (lmdb->options.depth) {

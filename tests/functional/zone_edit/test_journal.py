@@ -396,6 +396,58 @@ def test_full_disk(knotd):
         knotd.stop()
 
 
+# ---- What happens to the files while it runs ----
+
+def folder(daemon):
+    return daemon.dir / "db" / "journal"
+
+
+def replace_folder(daemon):
+    folder(daemon).rename(daemon.dir / "old")
+    shutil.copytree(daemon.dir / "old", folder(daemon))
+
+
+def replace_file(daemon):
+    (folder(daemon) / "data.mdb").rename(folder(daemon) / "old.mdb")
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("harm, notice", [
+    (lambda daemon: shutil.rmtree(folder(daemon)), "its file was removed or replaced while it was in use"),
+    (replace_folder, "its file was removed or replaced while it was in use"),
+    (replace_file, "its file was removed or replaced while it was in use"),
+    (lambda daemon: os.truncate(folder(daemon) / "data.mdb", 0), "it was renamed to data.mdb.damaged, a new one is made"),
+])
+def test_files_that_go_while_it_runs(knotd, harm, notice):
+    """What is committed afterwards is where a start finds it, and the log says that something was lost."""
+    start(knotd, items=NEVER)
+    edit(knotd, "a 60 A 192.0.2.2")
+    knotd.knotc("-b", "-f", "zone-flush", "example")
+    harm(knotd)
+    knotd.knotc("zone-begin", "example")
+    knotd.knotc("zone-set", "example", "b", "60", "A", "192.0.2.2")
+    if knotd.knotc("zone-commit", "example", check=False).returncode != 0:  # refused once: by then it is known
+        knotd.knotc("zone-commit", "example")
+    knotd.wait_log(rf"warning: journal, '[^']*' \(.*{re.escape(notice)}")
+    assert serial(knotd) == 7
+    kill(knotd)
+    knotd.wait(lambda: serial(knotd) == 7, what="the zone")
+    assert names(knotd) == ["a", "b"]
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)])
+def test_no_file_in_the_place_of_the_database(knotd, make):
+    """Neither waits, nor is anything written there."""
+    folder(knotd).mkdir(parents=True)
+    make(folder(knotd) / "data.mdb")
+    start(knotd, items=NEVER)
+    edit(knotd, "a 60 A 192.0.2.2")
+    knotd.wait_log(r"warning: journal, '[^']*' \(.*renamed to data.mdb.damaged, a new one is made")
+    kill(knotd)
+    knotd.wait(lambda: serial(knotd) == 6, what="the zone")
+
+
 # ---- Purge ----
 
 def test_purge(knotd):
