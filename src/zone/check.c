@@ -86,7 +86,10 @@ typedef struct {
 	uint8_t *scratch, *scratch2; /* KNOT_RDATA_MAX bytes each; NULL without optional checks */
 	bool has_failed, is_dnssec;
 	const zone_node_t *nsec_before; /* last node that should have an NSEC */
-	const zone_node_t *nsec_done;   /* whose NSEC or NSEC3 was last compared with the next one, of some names */
+	/* Whose NSEC or NSEC3 was last compared with the next one, of some names, and the first one of an NSEC3 chain,
+	 * which is a ring. */
+	const zone_node_t *nsec_done, *nsec_first;
+	zone_tree_iter_t *below; /* for a look at what is below a name */
 } check_t;
 
 static zone_message_level_t level_of(const check_t *c, fault_t fault)
@@ -154,19 +157,37 @@ static void check_cname(check_t *c, const zone_node_t *node)
 	}
 }
 
+/* True if names lie below one that is a cut or below a cut: only authoritative ones have a flag for that. */
+static bool has_glue_below(const check_t *c, const zone_node_t *node)
+{
+	const zone_contents_t *zone = c->zone;
+	zone_tree_seek(&zone->arena, zone_glue_tree(zone), zone_node_owner(node), c->below);
+	zone_ref_t ref = zone_tree_next(c->below);
+	if (ref != 0 && zone_at(&zone->arena, ref) == node) {
+		ref = zone_tree_next(c->below);
+	}
+	return ref != 0 && knot_name_in(zone_leaf_owner(&zone->arena, ref), zone_node_owner(node));
+}
+
+static void check_dname_children(check_t *c, const zone_node_t *node)
+{
+	bool is_cut = node->flags & (ZONE_NODE_CUT | ZONE_NODE_GLUE);
+	if (is_cut ? has_glue_below(c, node) : (node->flags & ZONE_NODE_CHILDREN) != 0) {
+		check_report(c, node, FAULT_DNAME_CHILD, "");
+	}
+}
+
 static void check_dname(check_t *c, const zone_node_t *node)
 {
 	const zone_rrset_t *dname = rrset_of(c, node, KNOT_TYPE_DNAME);
 	if (dname == NULL) {
 		return;
 	}
-	if (node->flags & ZONE_NODE_CHILDREN) {
-		check_report(c, node, FAULT_DNAME_CHILD, "");
-	}
+	check_dname_children(c, node);
 	if (zone_rrset_rr_count(dname) > 1) {
 		check_report(c, node, FAULT_DNAME_MULTIPLE, "");
 	}
-	if (node->flags & ZONE_NODE_CUT) {
+	if (!(node->flags & ZONE_NODE_APEX) && has(c, node, KNOT_TYPE_NS)) {
 		check_report(c, node, FAULT_DNAME_NS, "");
 	}
 }
@@ -588,10 +609,12 @@ static bool names_next(knot_bytes_t rdata, const zone_node_t *next)
 static void check_nsec3_next(check_t *c, const zone_node_t *node, const zone_node_t *next)
 {
 	knot_bytes_t rdata;
-	if (node != c->nsec_done && first_rdata(c, node, KNOT_TYPE_NSEC3, &rdata) && !names_next(rdata, next)) {
+	bool is_done = node == c->nsec_done || node == c->nsec_first;
+	if (!is_done && first_rdata(c, node, KNOT_TYPE_NSEC3, &rdata) && !names_next(rdata, next)) {
 		check_report(c, node, FAULT_NSEC_CHAIN, "");
 	}
 	c->nsec_done = node;
+	c->nsec_first = c->nsec_first != NULL ? c->nsec_first : node;
 }
 
 static void check_nsec3_chain(check_t *c, zone_tree_iter_t *iter)
@@ -630,10 +653,11 @@ static void check_nsec3_around(check_t *c, zone_tree_iter_t *iter, knot_name_t o
 		}
 		const zone_node_t *node = zone_at(&zone->arena, ref);
 		check_nsec3_next(c, zone_at(&zone->arena, before), node);
-		is_own = ref != before && knot_name_eq(zone_node_owner(node), owner);
+		is_own = knot_name_eq(zone_node_owner(node), owner);
 		if (is_own) {
 			check_signatures(c, node);
 		}
+		is_own = is_own && ref != before; /* it may be the only one */
 		before = ref;
 	}
 }
@@ -685,10 +709,39 @@ static void check_node(check_t *c, const zone_node_t *node)
 	}
 }
 
+/* Names below cuts are not answered from, but with these faults the zone can't be what its owner wants either. */
+static void check_glue_node(check_t *c, const zone_node_t *node)
+{
+	check_cname(c, node);
+	check_dname(c, node);
+}
+
+/* A DNAME above a name below a cut, which may have come. `before`: the name that was looked at before, or NULL; what is
+ * above both is done. */
+static void check_glue_above(check_t *c, knot_name_t name, const knot_name_t *before)
+{
+	const zone_contents_t *zone = c->zone;
+	knot_name_t above = knot_name_strip(name, 1);
+	for (bool is_below_cut = true; is_below_cut; above = knot_name_strip(above, 1)) {
+		if (before != NULL && knot_name_in(*before, above)) {
+			return;
+		}
+		zone_ref_t ref = zone_tree_find(&zone->arena, zone_glue_tree(zone), above);
+		if (ref == 0) {
+			ref = zone_tree_find(&zone->arena, &zone->auth, above);
+			is_below_cut = ref == 0 && above.label_count > zone->apex->owner_label_count;
+		}
+		if (ref != 0 && has(c, zone_at(&zone->arena, ref), KNOT_TYPE_DNAME)) {
+			check_dname_children(c, zone_at(&zone->arena, ref));
+		}
+	}
+}
+
 /* What is at the apex only. */
-static void check_whole(check_t *c)
+static void check_whole(check_t *c, uint32_t nsec3_iterations_end)
 {
 	const zone_node_t *apex = c->zone->apex;
+	check_iterations(c, nsec3_iterations_end);
 	if (c->checks != ZONE_CHECKS_OFF) {
 		check_nsec3param(c, apex);
 		check_cds(c, apex);
@@ -698,7 +751,7 @@ static void check_whole(check_t *c)
 	}
 }
 
-static void check_nodes(check_t *c, zone_tree_iter_t *iter)
+static void check_nodes(check_t *c, zone_tree_iter_t *iter, uint32_t nsec3_iterations_end)
 {
 	const zone_contents_t *zone = c->zone;
 	bool has_nsec = c->is_dnssec && denies_by_nsec(zone);
@@ -710,7 +763,11 @@ static void check_nodes(check_t *c, zone_tree_iter_t *iter)
 			check_nsec_next(c, node);
 		}
 	}
-	check_whole(c);
+	zone_tree_begin(&zone->arena, zone_glue_tree(zone), iter);
+	for (zone_ref_t ref; (ref = zone_tree_next(iter)) != 0;) {
+		check_glue_node(c, zone_at(&zone->arena, ref));
+	}
+	check_whole(c, nsec3_iterations_end);
 	if (has_nsec) {
 		check_nsec_next(c, NULL);
 	}
@@ -719,20 +776,31 @@ static void check_nodes(check_t *c, zone_tree_iter_t *iter)
 	}
 }
 
-static void check_names(check_t *c, zone_tree_iter_t *iter, const knot_name_t *names, size_t count)
+/* One name, which may be gone. before: the one before it, or NULL. */
+static void check_name(check_t *c, zone_tree_iter_t *iter, knot_name_t name, const knot_name_t *before)
 {
 	const zone_contents_t *zone = c->zone;
-	bool has_nsec = c->is_dnssec && denies_by_nsec(zone);
-	for (size_t i = 0; i < count; i++) {
-		zone_ref_t ref = zone_tree_find(&zone->arena, &zone->auth, names[i]);
-		if (ref != 0) {
-			check_node(c, zone_at(&zone->arena, ref));
-		}
-		if (has_nsec && zone_tree_find(&zone->arena, zone_glue_tree(zone), names[i]) == 0) {
-			check_nsec_around(c, iter, names[i]);
-		}
+	zone_ref_t ref = zone_tree_find(&zone->arena, &zone->auth, name);
+	if (ref != 0) {
+		check_node(c, zone_at(&zone->arena, ref));
 	}
-	check_whole(c);
+	zone_ref_t glue = zone_tree_find(&zone->arena, zone_glue_tree(zone), name);
+	if (glue != 0) {
+		check_glue_node(c, zone_at(&zone->arena, glue));
+		check_glue_above(c, name, before);
+	} else if (c->is_dnssec && denies_by_nsec(zone)) {
+		check_nsec_around(c, iter, name);
+	}
+}
+
+static void check_names(check_t *c, zone_tree_iter_t *iter, const knot_name_t *names, size_t count,
+		uint32_t nsec3_iterations_end)
+{
+	const zone_contents_t *zone = c->zone;
+	for (size_t i = 0; i < count; i++) {
+		check_name(c, iter, names[i], i > 0 ? &names[i - 1] : NULL);
+	}
+	check_whole(c, nsec3_iterations_end);
 	bool has_nsec3 = c->is_dnssec && zone_nsec3_params(zone)->algorithm != 0;
 	c->nsec_done = NULL;
 	for (size_t i = 0; i < count && has_nsec3; i++) {
@@ -754,23 +822,25 @@ knot_err_t zone_check_names(
 		.on_message = params->on_message,
 		.ctx = params->ctx };
 	zone_tree_iter_t *iter = malloc(sizeof(*iter));
+	c.below = malloc(sizeof(*c.below));
 	knot_err_t err = KNOT_ENOMEM;
 	if (checks != ZONE_CHECKS_OFF) { /* only optional checks look into records */
 		c.scratch = malloc(KNOT_RDATA_MAX);
 		c.scratch2 = malloc(KNOT_RDATA_MAX);
 		c.is_dnssec = zone->is_signed || has(&c, zone->apex, KNOT_TYPE_DNSKEY);
 	}
-	if (((c.scratch != NULL && c.scratch2 != NULL) || checks == ZONE_CHECKS_OFF) && iter != NULL) {
+	if (((c.scratch != NULL && c.scratch2 != NULL) || checks == ZONE_CHECKS_OFF) && iter != NULL &&
+			c.below != NULL) {
 		if (names == NULL) {
-			check_iterations(&c, params->nsec3_iterations_end);
-			check_nodes(&c, iter);
+			check_nodes(&c, iter, params->nsec3_iterations_end);
 		} else {
-			check_names(&c, iter, names, count);
+			check_names(&c, iter, names, count, params->nsec3_iterations_end);
 		}
 		err = c.has_failed ? KNOT_ESEMCHECK : KNOT_OK;
 	}
 	free(c.scratch);
 	free(c.scratch2);
+	free(c.below);
 	free(iter);
 	return err;
 }

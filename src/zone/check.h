@@ -58,9 +58,11 @@ enum { ZONE_NSEC3_ITERATIONS_WARN = 50 };
 KNOT_MUST_USE knot_err_t zone_check(const zone_contents_t *zone, const zone_check_params_t *params);
 
 /**
- * Check what a change of the names `names` (ascending, in the zone or gone) can break: their own records, and the NSEC
- * or NSEC3 records around them. What refers to them, such as a delegation to a name server of another one, is looked at
- * when the whole zone is checked. NULL: the whole zone. As above.
+ * Check what a change of the names `names` (ascending, each once, in the zone or gone) can break: their own records, a
+ * DNAME above those below a cut, the NSEC or NSEC3 records around them, and what holds for the whole zone. Of optional
+ * checks, what depends on other names is looked at when the whole zone is checked: a delegation to a name server of
+ * another one, names that an NSEC3 record is about, the chain of a zone whose apex has just become signed. NULL: the
+ * whole zone. As above.
  */
 KNOT_MUST_USE knot_err_t zone_check_names(
 		const zone_contents_t *zone, const zone_check_params_t *params, const knot_name_t *names, size_t count);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/zone/build.h"
+#include "src/zone/txn.h"
+
+#include "libknot/rr/rrtype.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,6 +71,27 @@ static const struct {
 	{ "DNAME faults", HEAD "d 60 DNAME a.\nd 60 DNAME b.\nx.d 60 A 192.0.2.1\n", ZONE_CHECKS_OFF, KNOT_ESEMCHECK,
 			"e:check, node d.zone., child record exists under DNAME" AT(
 					4) "e:check, node d.zone., multiple DNAME records" AT(4) REFUSED },
+	{ "data beside CNAME below a cut", HEAD "a 60 NS o.\nc.a 60 CNAME b\nc.a 60 A 192.0.2.1\n", ZONE_CHECKS_OFF,
+			KNOT_ESEMCHECK,
+			"e:check, node c.a.zone., another record exists beside CNAME (record type A)" AT(5) REFUSED },
+	{ "two CNAME below a cut", HEAD "a 60 NS o.\nc.a 60 CNAME b\nc.a 60 CNAME c\n", ZONE_CHECKS_OFF, KNOT_ESEMCHECK,
+			"e:check, node c.a.zone., multiple CNAME records" AT(5) REFUSED },
+	{ "DNAME faults below a cut",
+			HEAD "a 60 NS o.\nd.a 60 DNAME a.\nd.a 60 DNAME b.\nx.y.d.a 60 A 192.0.2.1\ne.a 60 DNAME a.\n"
+			     "e.a 60 NS o.\n",
+			ZONE_CHECKS_OFF, KNOT_ESEMCHECK,
+			"e:check, node d.a.zone., child record exists under DNAME" AT(
+					5) "e:check, node d.a.zone., multiple DNAME records" AT(5) "e:check, node "
+												   "e.a.zone., NS "
+												   "record exists "
+												   "beside DNAME" AT(8)
+														   REFUSED },
+	{ "DNAME at a cut with glue", HEAD "a 60 NS o.\na 60 DNAME b.\nx.a 60 A 192.0.2.1\n", ZONE_CHECKS_OFF,
+			KNOT_ESEMCHECK,
+			"e:check, node a.zone., child record exists under DNAME" AT(
+					4) "e:check, node a.zone., NS record exists beside DNAME" AT(4) REFUSED },
+	{ "DNAME below a cut", HEAD "a 60 NS o.\nd.a 60 DNAME a.\nda.a 60 A 192.0.2.1\n", ZONE_CHECKS_OFF, KNOT_OK,
+			"" },
 	{ "NS beside DNAME", HEAD "d 60 DNAME a.\nd 60 NS a.\n", ZONE_CHECKS_OFF, KNOT_ESEMCHECK,
 			"e:check, node d.zone., NS record exists beside DNAME" AT(4) REFUSED },
 	{ "DNAME at the apex", "@ 60 SOA ns r 1 2 3 4 5\n@ 60 NS ns.out.\n@ 60 DNAME out.\n", ZONE_CHECKS_ON, KNOT_OK,
@@ -186,9 +210,36 @@ static void test_stop_ends_search_for_lines(void **state)
 	assert_null(strstr(stop.messages.text, "file 'test', line 4"));
 }
 
+/* A limit that was configured since holds for each version that is made, not only for those that are loaded. */
+static void test_limit_at_commit(void **state)
+{
+	(void)state;
+	static uint8_t address[] = { 192, 0, 2, 2 };
+	static const char text[] = HEAD "a 60 A 192.0.2.1\nb 60 A 192.0.2.1\nc 60 A 192.0.2.1\n" ITERATED("60");
+	messages_t messages = { .len = 0 };
+	zone_build_params_t params = {
+		.origin = { origin_wire, 6, 1 }, .default_ttl = 60, .on_message = on_message, .ctx = &messages
+	};
+	zone_contents_t *zone, *next;
+	zone_txn_t *txn;
+	assert_int_equal(zone_build_text(KNOT_STR(text), "test", &params, &zone), KNOT_OK);
+	assert_int_equal(zone_txn_begin(zone, &params, &txn), KNOT_OK);
+	assert_int_equal(zone_txn_put(txn, params.origin, KNOT_TYPE_A, 60, (knot_bytes_t){ address, 4 }), KNOT_OK);
+	params.nsec3_iterations_end = 50;
+	messages.len = 0;
+	assert_int_equal(zone_txn_build(txn, zone, &params, &next), KNOT_ESEMCHECK);
+	assert_string_equal(messages.text,
+			"e:check, node zone., more NSEC3 iterations than nsec3-max-iterations (60, allowed 49)\n");
+	params.nsec3_iterations_end = 61;
+	assert_int_equal(zone_txn_build(txn, zone, &params, &next), KNOT_OK);
+	zone_txn_discard(txn);
+	zone_contents_free(next);
+	zone_contents_free(zone);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_limit_at_commit),
 		cmocka_unit_test(test_stop_ends_search_for_lines) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
