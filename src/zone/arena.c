@@ -631,9 +631,9 @@ void zone_arena_seal(zone_arena_t *arena, bool pack)
 	}
 }
 
-/* If more numbers of chunks are gone than are in use, let the fork use them again, in a lineage of its own. */
-static void arena_renumber(zone_arena_t *arena)
+void zone_arena_renumber(zone_arena_t *arena)
 {
+	assert(arena->growth != NULL && arena->growth->is_fork);
 	enum { GONE_MIN = 64 };
 	uint32_t gone = 0, used = 0;
 	for (uint32_t i = 0; i < arena->view.chunk_count; i++) {
@@ -653,7 +653,7 @@ void zone_arena_move(zone_arena_t *arena, bool is_first)
 	growth->is_moving = true;
 	if (is_first) {
 		growth->current = growth->moved = growth->brief = NO_CHUNK;
-		arena_renumber(arena);
+		zone_arena_renumber(arena);
 	}
 }
 

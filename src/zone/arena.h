@@ -107,12 +107,18 @@ typedef struct {
 } zone_chunk_use_t;
 zone_chunk_use_t zone_arena_chunk_use(const zone_arena_t *arena, uint32_t chunk);
 
+/**
+ * If many more numbers of chunks are gone than are in use, let the fork use them again, in a lineage of its own.
+ * Otherwise numbers would run out, and each fork cost more than the one before. Before the first allocation.
+ */
+void zone_arena_renumber(zone_arena_t *arena);
+
 /** The version being made doesn't use anything in the chunk: it doesn't take it over. */
 void zone_arena_give_back(zone_arena_t *arena, uint32_t chunk);
 
 /**
  * The fork is a slice of a pass of compaction: what it allocates goes to chunks of the pass. is_first: the pass begins,
- * and what is there now doesn't grow any more. The fork may get a lineage of its own then, so that the numbers of
- * chunks that are gone are used again. Before the first allocation.
+ * and what is there now doesn't grow any more, and numbers are as zone_arena_renumber() makes them. Before the first
+ * allocation.
  */
 void zone_arena_move(zone_arena_t *arena, bool is_first);

@@ -424,7 +424,11 @@ static knot_err_t patch_begin(patch_t *p)
 	zone_contents_copy(p->base, p->zone);
 	p->zone->apex_before = NULL;
 	p->zone->store = zone_arena_fork(p->base->store);
-	return p->zone->store != NULL ? KNOT_OK : KNOT_ENOMEM;
+	if (p->zone->store == NULL) {
+		return KNOT_ENOMEM;
+	}
+	zone_arena_renumber(p->zone->store);
+	return KNOT_OK;
 }
 
 static knot_err_t patch_end(patch_t *p, uint64_t size_max)

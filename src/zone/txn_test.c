@@ -695,6 +695,34 @@ static void test_links_are_bounded(void **state)
 	zone_contents_free(zone);
 }
 
+/* A zone whose commits waste so little that it is never built from scratch, nor compacted: its chunks come and go. */
+static void test_chunks_are_bounded(void **state)
+{
+	(void)state;
+	enum { NAMES = 100, CHUNKS_MAX = 200, ROUNDS = 2000 };
+	const bool none[KNOT_LEN(lines)] = { false };
+	zone_contents_t *zone = build_fresh(none, 0);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		zone_txn_t *txn;
+		zone_contents_t *next;
+		const uint8_t address[4] = { 192, 0, 2, 1 };
+		assert_int_equal(zone_txn_begin(zone, &params, &txn), KNOT_OK);
+		for (unsigned number = round == 0 ? 0 : NAMES; number <= NAMES; number++) {
+			uint8_t wire[KNOT_NAME_MAX];
+			knot_name_t owner = numbered("d%u", number, wire);
+			knot_err_t err = round % 2 == 0 ? zone_txn_put(txn, owner, KNOT_TYPE_A, 60,
+									  (knot_bytes_t){ address, 4 })
+							: zone_txn_remove_all(txn, owner, KNOT_TYPE_A);
+			assert_int_equal(err, KNOT_OK);
+		}
+		assert_int_equal(zone_txn_commit(txn, &next), KNOT_OK);
+		zone_contents_free(zone);
+		zone = next;
+		assert_true(zone->arena.chunk_count < CHUNKS_MAX);
+	}
+	zone_contents_free(zone);
+}
+
 /* The NSEC3PARAM is there, its first NSEC3 comes: answers go by the chain, even if the apex doesn't change. */
 static void test_chain_comes(void **state)
 {
@@ -761,7 +789,7 @@ int main(void)
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_against_fresh_build),
 		cmocka_unit_test(test_memory_is_bounded), cmocka_unit_test(test_small_zones),
 		cmocka_unit_test(test_growth_is_shared), cmocka_unit_test(test_links_are_bounded),
-		cmocka_unit_test(test_errors), cmocka_unit_test(test_remove_all), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_chain_comes) };
+		cmocka_unit_test(test_chunks_are_bounded), cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_remove_all), cmocka_unit_test(test_names), cmocka_unit_test(test_chain_comes) };
 	return cmocka_run_group_tests(tests, scan_records, free_records);
 }
