@@ -92,6 +92,11 @@ _Static_assert((int)UPDATE_REASON_MAX == (int)FAULT_REASON_MAX, "reasons of upda
 
 update_policy_t load_policy(const load_settings_t *settings, load_report_t *report)
 {
+	static const update_store_t stores[] = {
+		[CONF_JOURNAL_NONE] = UPDATE_STORES_NOTHING,
+		[CONF_JOURNAL_CHANGES] = UPDATE_STORES_CHANGES,
+		[CONF_JOURNAL_ALL] = UPDATE_STORES_ALL,
+	};
 	return (update_policy_t){
 		.build = {
 			.origin = report->name,
@@ -106,6 +111,7 @@ update_policy_t load_policy(const load_settings_t *settings, load_report_t *repo
 			.ctx = report,
 		},
 		.serial_policy = settings->serial_policy,
+		.stores = stores[settings->content],
 		.rails = settings->rails,
 	};
 }

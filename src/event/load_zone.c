@@ -393,7 +393,6 @@ static knot_err_t load_publish_diff(loading_t *loading, update_t *update, const 
 		uint32_t file_serial, load_source_t *take_next, bool *ret_published)
 {
 	update_policy_t policy = load_policy(&loading->settings, &loading->report);
-	policy.stores = loading->settings.content == CONF_JOURNAL_NONE ? UPDATE_STORES_NOTHING : UPDATE_STORES_CHANGES;
 	knot_err_t err;
 	bool is_served = load_served(loading) != NULL;
 	*ret_published = zone_txn_is_changed(update->txn, &err);

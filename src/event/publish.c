@@ -69,7 +69,11 @@ static knot_err_t publish_store(const update_record_t *record, char *reason, voi
 		publish_go_unstored(publish, record, err);
 		return KNOT_OK;
 	}
-	if (err != KNOT_OK) {
+	if (record->may_be_whole && (err == KNOT_ESEMCHECK || err == KNOT_EMALF)) {
+		log_zone(LOG_NOTICE, record->origin,
+				"storing the whole zone to journal, as it doesn't lead to serial %u",
+				record->serial_to);
+	} else if (err != KNOT_OK) {
 		log_zone(LOG_ERR, record->origin, "journal update failed (%s)", knot_strerror(err));
 	}
 	return err;

@@ -45,21 +45,10 @@ static knot_err_t turn_write_file(void *ctx)
 	return err;
 }
 
-static update_store_t turn_stores(conf_journal_content_t content)
-{
-	static const update_store_t stores[] = {
-		[CONF_JOURNAL_NONE] = UPDATE_STORES_NOTHING,
-		[CONF_JOURNAL_CHANGES] = UPDATE_STORES_CHANGES,
-		[CONF_JOURNAL_ALL] = UPDATE_STORES_ALL,
-	};
-	return stores[content];
-}
-
 knot_err_t turn_publish(const turn_t *turn, update_t *update)
 {
 	load_report_t report = { .name = turn->name, .reason = turn->commit->reason };
 	update_policy_t policy = load_policy(&turn->settings, &report);
-	policy.stores = turn_stores(turn->settings.content);
 	publish_t publish = {
 		.zone = entry_zone(turn->entry), .source = &turn->entry->source, .images = turn->server->saves.images
 	};

@@ -201,18 +201,16 @@ static void update_undo_changes(update_t *update)
 
 /* ---- Store and publish ---- */
 
-static knot_err_t update_run_store(update_t *update)
+static knot_err_t update_store_payload(const update_t *update, bool is_whole, char *reason)
 {
-	char unused[UPDATE_REASON_MAX] = "";
 	const update_effects_t *effects = &update->effects;
-	if (update->policy->stores == UPDATE_STORES_NOTHING) {
-		return KNOT_OK;
-	}
+	bool may_be_whole = !is_whole && update->policy->stores == UPDATE_STORES_ALL;
 	const update_record_t record = {
 		.origin = update->origin,
 		.source = update->source,
 		.who = update->who,
-		.is_whole = update_is_whole(update),
+		.is_whole = is_whole,
+		.may_be_whole = may_be_whole,
 		.has_base = update->base != NULL,
 		.serial_from = update->base != NULL ? update->base->serial : 0,
 		.serial_to = update->next->serial,
@@ -221,7 +219,33 @@ static knot_err_t update_run_store(update_t *update)
 		.zone_size = update->next->wire_size,
 		.payload = { update->payload, update->payload_len },
 	};
-	return update->env->store(&record, update->reason != NULL ? update->reason : unused, update->env->ctx);
+	return update->env->store(&record, reason, update->env->ctx);
+}
+
+/* The step doesn't fit to what is stored: the whole new version takes the place of that. */
+static knot_err_t update_store_instead(update_t *update, char *reason)
+{
+	update_undo_changes(update);
+	knot_err_t err = update_list_whole(update);
+	err = err == KNOT_OK ? changeset_finish(&update->changes, CHANGESET_WHOLE, &update->payload,
+					       &update->payload_len)
+			     : err;
+	reason[0] = '\0';
+	return err == KNOT_OK ? update_store_payload(update, true, reason) : err;
+}
+
+static knot_err_t update_run_store(update_t *update)
+{
+	char unused[UPDATE_REASON_MAX] = "";
+	char *reason = update->reason != NULL ? update->reason : unused;
+	if (update->policy->stores == UPDATE_STORES_NOTHING) {
+		return KNOT_OK;
+	}
+	bool is_whole = update_is_whole(update);
+	knot_err_t err = update_store_payload(update, is_whole, reason);
+	bool fits_nowhere = err == KNOT_ESEMCHECK || err == KNOT_EMALF;
+	bool may_be_whole = !is_whole && update->policy->stores == UPDATE_STORES_ALL;
+	return fits_nowhere && may_be_whole ? update_store_instead(update, reason) : err;
 }
 
 static knot_err_t update_run_publish(update_t *update)

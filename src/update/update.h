@@ -58,10 +58,13 @@ typedef struct {
 	update_source_t source;
 	const char *who; /* "": nothing is known of the author */
 	bool is_whole;   /* the payload is a whole version; else the step from one version to the next */
-	bool has_base;   /* the next is known */
+	/* A step that KNOT_ESEMCHECK or KNOT_EMALF refuses, as it doesn't fit to what is stored, comes back as a whole
+	 * version */
+	bool may_be_whole;
+	bool has_base; /* the next is known */
 	uint32_t serial_from;
 	uint32_t serial_to;
-	uint32_t removed, added; /* records with SOAs */
+	uint32_t removed, added; /* records with SOAs, of the step even if the payload is whole in its place */
 	uint64_t zone_size;      /* wire size of the new version */
 	knot_bytes_t payload;    /* journal/changeset.h; empty: only that there is another version */
 } update_record_t;

@@ -34,6 +34,7 @@ typedef struct {
 	char text[2000]; /* of the payload: "-" or "+", type, owner's length; a line per record */
 	unsigned stored, published;
 	knot_err_t store_err;
+	knot_err_t step_err;     /* of steps only */
 	zone_contents_t *served; /* owned */
 } world_t;
 
@@ -53,9 +54,10 @@ static knot_err_t store(const update_record_t *record, char *reason, void *ctx)
 	world->stored++;
 	world->record = *record;
 	world->text[0] = '\0';
-	if (world->store_err != KNOT_OK) {
+	knot_err_t err = record->is_whole || world->step_err == KNOT_OK ? world->store_err : world->step_err;
+	if (err != KNOT_OK) {
 		snprintf(reason, UPDATE_REASON_MAX, "no room");
-		return world->store_err;
+		return err;
 	}
 	if (record->payload.len > 0) {
 		changeset_kind_t kind = record->is_whole ? CHANGESET_WHOLE : CHANGESET_STEP;
@@ -285,6 +287,48 @@ static void test_stores(void **state)
 	}
 }
 
+/* A step that doesn't fit to what is stored: with the whole zone in the journal, the new version takes its place. */
+static void test_step_that_does_not_fit(void **state)
+{
+	(void)state;
+	static const struct {
+		update_store_t stores;
+		knot_err_t step_err, store_err, err;
+		unsigned stored;
+	} rows[] = {
+		{ UPDATE_STORES_CHANGES, KNOT_ESEMCHECK, KNOT_OK, KNOT_ESEMCHECK, 1 },
+		{ UPDATE_STORES_ALL, KNOT_ESEMCHECK, KNOT_OK, KNOT_OK, 2 },
+		{ UPDATE_STORES_ALL, KNOT_EMALF, KNOT_OK, KNOT_OK, 2 },
+		{ UPDATE_STORES_ALL, KNOT_ESPACE, KNOT_OK, KNOT_ESPACE, 1 },
+		{ UPDATE_STORES_ALL, KNOT_EMALF, KNOT_ESPACE, KNOT_ESPACE, 2 },
+	};
+	zone_contents_t *base = build(base_text);
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		char reason[UPDATE_REASON_MAX] = "";
+		update_t update = begin_edits(base);
+		world_t world = { .step_err = rows[i].step_err, .store_err = rows[i].store_err };
+		const update_env_t env = env_of(&world);
+		update_policy_t chosen = policy;
+		chosen.stores = rows[i].stores;
+		update_effects_t effects;
+		update.reason = reason;
+		assert_int_equal(update_commit(&update, base, &chosen, &env, &effects), rows[i].err);
+		assert_int_equal(world.stored, rows[i].stored);
+		assert_int_equal(world.published, rows[i].err == KNOT_OK);
+		assert_string_equal(reason, rows[i].err == KNOT_OK ? "" : "no room");
+		assert_int_equal(world.record.is_whole, rows[i].stored == 2);
+		if (rows[i].err == KNOT_OK) {
+			assert_non_null(strstr(world.text, "+ z. 6\n"));
+			assert_null(strchr(world.text, '-'));
+			assert_true(world.record.removed == 2 && world.record.added == 2);
+			assert_true(effects.removed == 2 && effects.added == 2);
+		}
+		update_end(&update);
+		zone_contents_free(world.served);
+	}
+	zone_contents_free(base);
+}
+
 static void test_nothing(void **state)
 {
 	(void)state;
@@ -311,6 +355,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_commit), cmocka_unit_test(test_failing_steps),
 		cmocka_unit_test(test_failures), cmocka_unit_test(test_rails), cmocka_unit_test(test_stores),
-		cmocka_unit_test(test_nothing) };
+		cmocka_unit_test(test_step_that_does_not_fit), cmocka_unit_test(test_nothing) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -396,6 +396,45 @@ def test_full_disk(knotd):
         knotd.stop()
 
 
+# ---- What is committed doesn't fit to the journal's zone ----
+
+def test_serial_that_returns(knotd):
+    """With the whole zone in the journal, a commit returns to a serial that a stored change begins at."""
+    start(knotd, items=items("difference", "all"))
+    edit(knotd, "a 60 A 192.0.2.2")
+    edit(knotd, "@ 3600 SOA ns1 admin 3 3600 600 86400 60")
+    for host in "bcdef":
+        edit(knotd, f"{host} 60 A 192.0.2.2")
+    assert serial(knotd) == 8
+    if is_ours():   # Knot DNS goes back to a file whose serial is newer than one that it passed
+        kill(knotd)
+        knotd.wait(lambda: serial(knotd) == 8, what="the zone")
+        assert names(knotd) == ["a", "b", "c"]
+        edit(knotd, "- a")
+        assert serial(knotd) == 9
+
+
+@pytest.mark.ours
+def test_content_changes_there_and_back(knotd):
+    """The journal misses what was committed meanwhile; Knot DNS refuses commits then."""
+    def change_to(content):
+        text = (knotd.dir / "knot.conf").read_text()
+        (knotd.dir / "knot.conf").write_text(re.sub("journal-content: .*", f"journal-content: {content}", text))
+        knotd.knotc("reload")
+        knotd.wait(lambda: "pending" not in knotd.knotc("zone-status", "example").stdout, what="the load")
+
+    start(knotd, items=items("difference", "all"))
+    edit(knotd, "a 60 A 192.0.2.2")
+    change_to("none")
+    edit(knotd, "b 60 A 192.0.2.2")
+    change_to("all")
+    edit(knotd, "c 60 A 192.0.2.2")
+    knotd.wait_log(r"notice: \[example\.\] storing the whole zone to journal, as it doesn't lead to serial 8")
+    kill(knotd)
+    knotd.wait(lambda: serial(knotd) == 8, what="the zone")
+    assert names(knotd) == ["a", "b", "c"]
+
+
 # ---- What happens to the files while it runs ----
 
 def folder(daemon):
