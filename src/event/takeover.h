@@ -6,7 +6,8 @@
  * journal_open() renames Knot's database to data.mdb.knot; nothing changes it here, so that a way back stays. Zone by
  * zone, in its load job, so a large journal delays only the zones whose history is large. When all zones were loaded,
  * data.mdb.knot.taken is made: from then on the database is never read again. If the server ends before, the next start
- * goes on where this one ended.
+ * goes on where this one ended. If Knot DNS gets its database back and works on, journal_open() renames that one, too,
+ * and removes the mark.
  */
 #pragma once
 

@@ -32,7 +32,7 @@ static const format_t our_format = { "bowl-jrn", 0x01020304, FORMAT, 0 };
 static const uint8_t format_key = JOURNAL_KEY_FORMAT;
 /* Knot's journal has its version there. */
 static const uint8_t knot_key[] = "\0\0\0\0version";
-static const char data_name[] = "data.mdb", knot_name[] = "data.mdb.knot";
+static const char data_name[] = "data.mdb", knot_name[] = "data.mdb.knot", taken_name[] = "data.mdb.knot.taken";
 
 /* ---- Opening ---- */
 
@@ -131,7 +131,9 @@ static knot_err_t journal_make_way(journal_t *journal, journal_reason_t *reason)
 {
 	mdb_env_close(journal->lmdb.env);
 	journal->lmdb.env = NULL;
-	if (renameat(journal->lmdb.dir_fd, data_name, journal->lmdb.dir_fd, knot_name) != 0 ||
+	/* A mark is that of an earlier one, which Knot DNS was given back: what is here now wasn't taken over. */
+	if ((unlinkat(journal->lmdb.dir_fd, taken_name, 0) != 0 && errno != ENOENT) ||
+			renameat(journal->lmdb.dir_fd, data_name, journal->lmdb.dir_fd, knot_name) != 0 ||
 			(unlinkat(journal->lmdb.dir_fd, "lock.mdb", 0) != 0 && errno != ENOENT)) {
 		return sys_lmdb_fail(&journal->lmdb, errno, "renaming the journal of Knot DNS", reason);
 	}

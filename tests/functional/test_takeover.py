@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A journal that Knot DNS left: every commit is served, printed as Knot printed it, taken over once, and stays where it was."""
+import contextlib
 import re
 import shutil
 import subprocess
@@ -27,25 +28,39 @@ def zones(directory):
     return "zone:\n" + "".join(f"  - domain: {zone}\n    storage: {directory}\n    {items}\n" for zone, items in ZONE_ITEMS.items())
 
 
-@pytest.fixture
-def left(knotd):
-    """Ours, not started, where Debian's knotd has committed: serial 8 of each zone but the last, which is at 2."""
+@contextlib.contextmanager
+def theirs(knotd):
+    """Debian's knotd works on the databases and zone files: its knotc, as a function."""
     run = knotd.dir / "theirs"
-    run.mkdir()
-    (knotd.dir / "db").mkdir(exist_ok=True)
-    for zone in ZONES:
-        knotd.write(f"{zone}.zone", SOA)
+    run.mkdir(exist_ok=True)
     (run / "knot.conf").write_text(f"server:\n    rundir: {run}\n    listen: 127.0.0.1@{free_port()}\ndatabase:\n    storage: {knotd.dir}/db\n" + zones(knotd.dir))
     process = subprocess.Popen(["/usr/sbin/knotd", "-c", run / "knot.conf"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
+    def ask(*words):
+        return subprocess.run(["/usr/sbin/knotc", "-s", run / "knot.sock", *words], capture_output=True, text=True, timeout=60)
+
     def knotc(*words):
-        done = subprocess.run(["/usr/sbin/knotc", "-s", run / "knot.sock", *words], capture_output=True, text=True, timeout=60)
+        done = ask(*words)
         assert done.returncode == 0, (words, done)
         return done.stdout
 
     try:
-        wait_until(lambda: (run / "knot.sock").exists() and subprocess.run(["/usr/sbin/knotc", "-s", run / "knot.sock", "zone-status", "large.test", "+serial"],
-                                                                           capture_output=True, text=True).stdout.rstrip().endswith("serial: 1"), "knotd answers", 60)
+        wait_until(lambda: (run / "knot.sock").exists() and re.search(r"serial: \d", ask("zone-status", "large.test", "+serial").stdout), "knotd answers", 60)
+        yield knotc
+        ask("-b", "stop")
+        process.wait(60)
+    finally:
+        process.kill()
+        process.wait(60)
+
+
+@pytest.fixture
+def left(knotd):
+    """Ours, not started, where Debian's knotd has committed: serial 8 of each zone but the last, which is at 2."""
+    (knotd.dir / "db").mkdir(exist_ok=True)
+    for zone in ZONES:
+        knotd.write(f"{zone}.zone", SOA)
+    with theirs(knotd) as knotc:
         for zone in ZONES[:4]:
             for i in range(1, 8):
                 knotc("zone-begin", zone)
@@ -57,11 +72,6 @@ def left(knotd):
         for i in range(200):
             knotc("zone-set", "large.test", f"n{i}", "300", "TXT", f'"{i:03}{"x" * 200}"')
         knotc("zone-commit", "large.test")
-        subprocess.run(["/usr/sbin/knotc", "-s", run / "knot.sock", "-b", "stop"], capture_output=True, timeout=60)
-        process.wait(60)
-    finally:
-        process.kill()
-        process.wait(60)
     knotd.configure()
     knotd.conf(knotd.path.read_text() + zones(knotd.dir))
     return knotd
@@ -100,6 +110,26 @@ def test_taken_over_once(left):
     assert records(left, "plain.test") == {"w6", "w7", "w8"} and kjournalprint(left, "flushed.test") == "The journal is empty\n"
     left.stop()
     assert (journal / "data.mdb.knot").read_bytes() == before
+
+
+def test_second_switch(left):
+    """The way back as the manual describes it; what Knot DNS then commits is taken over when ours starts again."""
+    journal = left.dir / "db" / "journal"
+    left.start()
+    left.wait(lambda: "taken over" in left.log(), 30, "line of the takeover")
+    for words in (("zone-begin", "plain.test"), ("zone-set", "plain.test", "w8", "300", "A", "10.0.0.8"), ("zone-commit", "plain.test"), ("-b", "-f", "zone-flush")):
+        assert left.knotc(*words).returncode == 0
+    left.stop()
+    (journal / "data.mdb.knot").rename(journal / "data.mdb")
+    with theirs(left) as knotc:
+        assert "w8" in knotc("zone-read", "plain.test")
+        knotc("zone-begin", "plain.test")
+        knotc("zone-set", "plain.test", "w9", "300", "A", "10.0.0.9")
+        knotc("zone-commit", "plain.test")
+    left.start()
+    left.wait(lambda: left.log().count("taken over") == 2, 30, "second line of the takeover")
+    assert records(left, "plain.test") == {"w6", "w7", "w8", "w9"}
+    left.stop()
 
 
 def test_goes_on_after_a_crash(left):
