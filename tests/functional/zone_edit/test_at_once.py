@@ -12,6 +12,7 @@ pytestmark = [pytest.mark.ours, pytest.mark.core, pytest.mark.threads]
 SECONDS = 5
 FILE = "$ORIGIN {zone}.\n@ 60 SOA ns admin {serial} 3600 600 86400 60\n@ 60 NS ns\nns 60 A 192.0.2.1\nalone 60 TXT \"{serial}\"\n"
 ZONES = {"a.test": 0, "b.test": 1, "c.test": -1}       # zonefile-sync
+LARGE, HOSTS = "d.test", 2000           # a zone that is compacted, and goes back to versions before
 
 
 class Storm:
@@ -35,7 +36,7 @@ class Storm:
         replies = [reply["error"] for reply in client.command(name, zone=f"{zone}.", **items) if "error" in reply]
         self.faults += [f"{name} {zone}: {error}" for error in replies
                         if not error.startswith(("too many transactions", "no active transaction", "no such", "not exists", "such record",
-                                                "file error, journal is full"))]
+                                                "file error, journal is full", "value is out of range, no change that led to serial 1 "))]
         return replies
 
     def commit(self, client, zone):
@@ -50,6 +51,24 @@ class Storm:
                  **({} if number % 2 else {"ttl": "60", "type": "TXT", "data": '"n"'}))
         self.ask(client, "zone-commit", zone)
 
+    def churn(self, client, zone):
+        """Many names that come back as they were: memory that has to be moved."""
+        number = self.counts.get("churn", 0)
+        if self.ask(client, "zone-begin", zone):
+            return
+        self.ask(client, "zone-unset", zone, owner="pair")
+        for word in ("x", "y"):
+            self.ask(client, "zone-set", zone, owner="pair", ttl="60", type="TXT", data=f'"{number}" "{word}"')
+        for host in (each % HOSTS for each in range(number * 20, number * 20 + 20)):
+            self.ask(client, "zone-unset", zone, owner=f"h{host}")
+            self.ask(client, "zone-set", zone, owner=f"h{host}", ttl="60", type="TXT", data=f'"{host}"')
+        self.ask(client, "zone-commit", zone)
+
+    def revert(self, client, zone):
+        self.ask(client, "zone-history", zone)
+        self.ask(client, "zone-revert", zone)
+        time.sleep(0.02)        # the pace of the load
+
     def edit_and_reload(self, client, zone):
         self.serial = getattr(self, "serial", 100000) + 100000
         self.knotd.write(f"{zone}.new", FILE.format(zone=zone, serial=self.serial)).replace(self.knotd.dir / f"{zone}.zone")
@@ -60,6 +79,10 @@ class Storm:
         self.ask(client, "zone-flush", zone, flags="F")
         self.ask(client, "zone-image", zone)
         time.sleep(0.02)        # the pace of the load
+
+    def save(self, client, zone):
+        self.ask(client, "zone-image", zone)
+        time.sleep(0.05)        # the pace of the load
 
     def freeze_and_list(self, client, zone):
         for name in ("zone-freeze", "zone-status", "zone-read", "zone-diff", "zone-thaw"):
@@ -78,15 +101,17 @@ class Storm:
 
 
 def test_everything_at_once(knotd):
-    """Commits by two sessions per zone, edited files, reloads, flushes, images, freezing, listings and queries."""
+    """Commits by two sessions per zone, edited files, reloads, flushes, images, freezing, listings, compaction, reverts and queries."""
     for zone in ZONES:
         knotd.write(f"{zone}.zone", FILE.format(zone=zone, serial=1))
+    knotd.write(f"{LARGE}.zone", FILE.format(zone=LARGE, serial=1) + "".join(f'h{host} 60 TXT "{host}"\n' for host in range(HOSTS)))
     knotd.configure(control="timeout: 3600", text="zone:\n" + "".join(
-        f"  - domain: {zone}\n    storage: {knotd.dir}\n    zonefile-sync: {sync}\n" for zone, sync in ZONES.items()))
+        f"  - domain: {zone}\n    storage: {knotd.dir}\n    zonefile-sync: {sync}\n" for zone, sync in {**ZONES, LARGE: -1}.items()))
     knotd.start()
     storm = Storm(knotd)
     jobs = [(storm.reload_all,), *((what, zone) for zone in ZONES for what in (
-        storm.commit, storm.commit, storm.edit_and_reload, storm.flush, storm.freeze_and_list, storm.query))]
+        storm.commit, storm.commit, storm.edit_and_reload, storm.flush, storm.freeze_and_list, storm.query)),
+            *((what, LARGE) for what in (storm.churn, storm.churn, storm.revert, storm.save, storm.query))]
     threads = [threading.Thread(target=storm.again, args=job) for job in jobs]
     for thread in threads:
         thread.start()
@@ -96,6 +121,10 @@ def test_everything_at_once(knotd):
         thread.join()
     print(storm.counts)
     assert storm.faults == []
-    assert len(storm.counts) == 6 and min(storm.counts.values()) > 3, storm.counts
-    for zone in ZONES:
+    assert len(storm.counts) == 9 and min(storm.counts.values()) > 3, storm.counts
+    assert f"[{LARGE}.] control, zone reverted" in knotd.log()
+    knotd.wait_log(rf"debug: \[{LARGE}\.\] memory compacted \(OK\)")
+    dump = knotd.knotc("zone-read", LARGE).stdout.splitlines()
+    assert sorted(line.split(" ", 1)[1] for line in dump if "] h" in line) == sorted(f'h{host}.{LARGE}. 60 TXT "{host}"' for host in range(HOSTS))
+    for zone in (*ZONES, LARGE):
         assert len(knotd.ask(zone, "SOA").answer) == 1
