@@ -45,9 +45,21 @@ What was set out to be reached, against what the sections below have measured. T
 """
 
 
-def goals_section(found, before):
-    table = goals.table(found, (), before)
-    return "## Goals\n\n" + GOALS + "\n" + results.markdown(table) + "\n" if table else ""
+def kept_goals(path):
+    """{goal's text: {column: cell}} of what the document has now."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    table = re.search(r"^\*\*Goals\*\*\n\n((?:\|.*\n)+)", text, re.M)
+    lines = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in table.group(1).splitlines()] if table else []
+    return {line[0]: dict(zip(lines[0], line)) for line in lines[2:]}
+
+
+def goals_section(found, before, kept):
+    """The goals with what was measured; those that weren't stay as they are in the document, as their sections do."""
+    table = goals.table(found, (), before) or {"title": "Goals", "head": ["", "goal", "now", "reached"], "rows": []}
+    new = {row[0]: row for row in table["rows"]}
+    table["rows"] = [new[what] if what in new else [kept[what].get(column, "") for column in table["head"]]
+                     for what, *_ in goals.ROWS if what in new or what in kept]
+    return "## Goals\n\n" + GOALS + "\n" + results.markdown(table) + "\n" if table["rows"] else ""
 
 
 def about(result):
@@ -82,7 +94,7 @@ def main():
     args = parser.parse_args()
     document, plots = args.output / "benchmarks.md", args.output / "bench"
     plots.mkdir(parents=True, exist_ok=True)
-    sections = kept_sections(document)
+    sections, kept = kept_sections(document), kept_goals(document)
     found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in results.FOLDER.glob("*.json")}
     before = {path.stem.removesuffix("-before"): json.loads(path.read_text(encoding="utf-8"))
               for path in (args.before.glob("*-before.json") if args.before else ())}
@@ -95,7 +107,7 @@ def main():
             parser.error(f"no result of {name}: run ./dev bench {name} first")
     if not renewed:
         parser.error(f"no results in {results.FOLDER}: run ./dev bench NAME first")
-    document.write_text(INTRO + "\n" + goals_section(found, before) + "".join("\n" + sections[name] for name in ORDER if name in sections), encoding="utf-8")
+    document.write_text(INTRO + "\n" + goals_section(found, before, kept) + "".join("\n" + sections[name] for name in ORDER if name in sections), encoding="utf-8")
     print(f"{document}: renewed {', '.join(renewed)}")
     return 0
 
