@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
 	RECEIVED_SHOWN_MAX = 200, /* bytes of each part, which leaves room in the line for the other parts */
@@ -23,11 +24,19 @@ typedef struct {
 	size_t len;
 } received_text_t;
 
+/* Not printf(): a transaction may have a line for each of many thousand records. */
+static void received_append_bytes(received_text_t *out, const char *bytes, size_t len)
+{
+	size_t left = sizeof(out->text) - 1 - out->len;
+	len = len < left ? len : left;
+	memcpy(out->text + out->len, bytes, len);
+	out->len += len;
+	out->text[out->len] = '\0';
+}
+
 static void received_append_words(received_text_t *out, const char *words)
 {
-	size_t left = sizeof(out->text) - out->len;
-	int put = snprintf(out->text + out->len, left, "%s", words);
-	out->len += put < 0 ? 0 : (size_t)put < left ? (size_t)put : left - 1;
+	received_append_bytes(out, words, strlen(words));
 }
 
 /* Append a part behind some words; of a long part the beginning, cut between characters of UTF-8. NULL or "": nothing.
@@ -45,10 +54,9 @@ static void received_append(received_text_t *out, const char *words, const char 
 			len--;
 		}
 	}
-	char shown[RECEIVED_SHOWN_MAX + sizeof("...")];
-	snprintf(shown, sizeof(shown), "%.*s%s", (int)len, part, is_long ? "..." : "");
 	received_append_words(out, words);
-	received_append_words(out, shown);
+	received_append_bytes(out, part, len);
+	received_append_words(out, is_long ? "..." : "");
 }
 
 /* ", item 'zone[example.com].file', data 'x'"; the data only of items that can't be secret. */
@@ -131,7 +139,9 @@ void session_log_received(const session_t *session)
 	} else {
 		name = (knot_name_t){ 0 };
 	}
-	received_text_t out = { .len = 0 };
+	received_text_t out;
+	out.len = 0;
+	out.text[0] = '\0';
 	if (sys_log_wants(SYS_LOG_CONTROL, LOG_DEBUG)) {
 		received_append_letters(&out, ", flags '", session->args[KNOT_CTL_IDX_FLAGS]);
 		received_append_letters(&out, ", filters '", session->args[KNOT_CTL_IDX_FILTERS]);

@@ -114,6 +114,15 @@ void server_edit_leave(server_t *server, server_edit_t *take_edit) SYS_UNCHECKED
 	edits_unref(&server->edits, take_edit);
 }
 
+/* 0 if the zone isn't configured any more. */
+static uint32_t zone_edit_default_ttl(const server_t *server, knot_name_t name)
+{
+	RCU_READ_SECTION(guard);
+	const conf_t *conf = state_load(&server->root, guard)->conf;
+	size_t index;
+	return conf_zone_find(conf, name, &index) ? conf_zone(conf, index).default_ttl : 0;
+}
+
 knot_err_t server_edit_enter(server_t *server, knot_name_t name, server_edit_t **ret_edit, edit_t *ret_changes)
 {
 	load_settings_t settings = { .default_ttl = 0 };
@@ -122,7 +131,7 @@ knot_err_t server_edit_enter(server_t *server, knot_name_t name, server_edit_t *
 		(void)load_settings(&server->root, name, &settings); /* none of its errors concerns the TTL */
 		*ret_changes = (edit_t){ .txn = (*ret_edit)->update.txn,
 			.origin = (*ret_edit)->name,
-			.default_ttl = settings.default_ttl,
+			.default_ttl = zone_edit_default_ttl(server, name),
 			.is_benevolent = (*ret_edit)->is_benevolent };
 	}
 	return err;
