@@ -250,7 +250,7 @@ def test_library_and_manual(box):
     assert "Knot DNS" in box.run("kdig -V")
     assert "libknot.so.17" not in box.run("ldconfig -p")
     box.run("test -e /usr/lib/*/bowline/libknot.so.17; test -e /usr/share/doc/bowline/html/index.html")
-    box.run("cd /usr/share; ls bash-completion/completions/knotc fish/vendor_completions.d/knotc.fish zsh/vendor-completions/_knotc")
+    box.run("cd /usr/share; ls bash-completion/completions/{knotc,kjournalprint} fish/vendor_completions.d/{knotc,kjournalprint}.fish zsh/vendor-completions/_{knotc,kjournalprint}")
 
 
 def autopkgtests():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Guards completion of knotc by shells: what bash, fish and zsh offer comes from the same tables as the prompt's, with zones of the server."""
+"""Guards completion of knotc and kjournalprint by shells: what bash, fish and zsh offer comes from the same tables as the prompt's, with zones of the server."""
 import os
 import shutil
 import subprocess
@@ -14,9 +14,9 @@ from zones import example
 pytestmark = pytest.mark.ours
 
 COMPLETION = f"{TOP}/distro/completion"
-BASH = (f"source {COMPLETION}/knotc.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _knotc;"
+BASH = (f"source {COMPLETION}/$1.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _$1;"
         " [ ${#COMPREPLY[@]} = 0 ] || printf '%s\\n' \"${COMPREPLY[@]}\"")
-FISH = f"source {COMPLETION}/knotc.fish; complete -C \"$argv\""
+FISH = f"source {COMPLETION}/$argv[1].fish; complete -C \"$argv\""
 
 
 def path():
@@ -42,7 +42,7 @@ def candidates(shell, directory, words):
 
 @pytest.fixture(params=[bash, fish], ids=["bash", "fish"])
 def complete(request, directory):
-    return lambda *words: candidates(request.param, directory, ["knotc", *words])
+    return lambda *words, program="knotc": candidates(request.param, directory, [program, *words])
 
 
 @pytest.fixture
@@ -102,6 +102,21 @@ def test_without_a_server(directory, complete):
 
 
 @pytest.fixture
+def journal(server):
+    """Of a server with changes of one zone, as an option of kjournalprint."""
+    for words in (("zone-begin", "example"), ("zone-set", "example", "new", "60", "A", "192.0.2.1"), ("zone-commit", "example")):
+        assert server.knotc(*words).returncode == 0
+    return "-D", str(server.dir / "db" / "journal")
+
+
+def test_kjournalprint(journal, directory, complete):
+    assert complete(*journal, "", program="kjournalprint") == ["example."]
+    assert complete(*journal, "o", program="kjournalprint") == []
+    assert complete("--zone", program="kjournalprint")[0].split("\t")[0] == "--zone-list"
+    assert complete("-D", f"{directory}/missing", "", program="kjournalprint") == []
+
+
+@pytest.fixture
 def zsh(directory):
     """zsh at its prompt with the function where it looks for functions; cleared before each line."""
     if shutil.which("zsh") is None:
@@ -132,5 +147,14 @@ def test_zsh(server, zsh):
         zsh.press("C-u", "C-l")
         zsh.wait(r"\Ashell>\Z")
         zsh.type(f"knotc -s {server.socket} {typed}")
+        zsh.press("Tab")
+        zsh.wait(shown)
+
+
+def test_zsh_kjournalprint(journal, zsh):
+    for typed, shown in ((f"{' '.join(journal)} exa", r"example\.$"), ("--zone", r"--zone-list$")):
+        zsh.press("C-u", "C-l")
+        zsh.wait(r"\Ashell>\Z")
+        zsh.type(f"kjournalprint {typed}")
         zsh.press("Tab")
         zsh.wait(shown)
