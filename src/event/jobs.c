@@ -323,7 +323,15 @@ static void jobs_run_one(jobs_t *jobs, const agenda_item_t *item) SYS_REQUIRES(j
 	job_outcome_t outcome = { .load = LOAD_UNCHANGED };
 	knot_err_t result = jobs->calls.run(item->zone, item->event, item->how, &outcome, jobs->calls.ctx);
 	sys_mutex_lock(&jobs->lock);
+	jobs->running += outcome.then != NULL; /* not idle in between */
 	jobs_end(jobs, item->zone, outcome, result);
+	if (outcome.then != NULL) {
+		sys_mutex_unlock(&jobs->lock);
+		outcome.then(outcome.then_ctx);
+		sys_mutex_lock(&jobs->lock);
+		jobs->running--;
+		jobs_tell_if_idle(jobs);
+	}
 }
 
 static void jobs_run_worker(void *arg)

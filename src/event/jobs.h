@@ -25,6 +25,10 @@ typedef struct {
 	bool has_sync;         /* the next is known */
 	int64_t sync_s;        /* `zonefile-sync` as it was while the job ran; seconds */
 	char *reason;          /* owned, freed by jobs_end(): details of a failure; NULL: none */
+	/* What a worker does when the zone's turn has ended; the entry may be gone then. NULL: nothing. Of events only.
+	 */
+	void (*then)(void *then_ctx);
+	void *then_ctx;
 } job_outcome_t;
 
 /** What the pool calls. */

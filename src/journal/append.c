@@ -5,115 +5,42 @@
 #include <stdlib.h>
 
 enum {
-	PAYLOAD_MAX = 1 << 30,
-	MERGE_TRIES = 4, /* other threads don't change the zone meanwhile, so one is enough */
+	MERGE_TRIES = 8, /* journal_merge() may come in between */
 	SETTLE_COMMITS = 2,
-	RESERVE_PAGES = 32,
-	RESERVE_PART = 256, /* of the map: lists of free pages need 8 bytes for each page */
+	PRESSURE_EACH = 64, /* changes after which usage is looked at */
 };
 
-/* ---- Steps of a transaction: each returns a code of LMDB ---- */
-
-static int append_save_meta(const journal_t *journal, MDB_txn *txn, knot_name_t zone, const journal_meta_t *meta)
+/* Pieces from this number on may be those of the operation. */
+static uint64_t append_end_of_others(const journal_op_t *op)
 {
-	journal_key_t meta_key;
-	uint8_t bytes[JOURNAL_META_LEN];
-	journal_key(zone, JOURNAL_KEY_META, 0, 0, &meta_key);
-	MDB_val key = journal_val(&meta_key), value = { sizeof(bytes), bytes };
-	journal_meta_write(meta, journal_bytes(&key), bytes);
-	return mdb_put(txn, journal->lmdb.dbi, &key, &value, 0);
+	return op->has_pieces ? op->entry->number : UINT64_MAX;
 }
 
-static int append_put_pieces(const journal_t *journal, MDB_txn *txn, journal_key_t *at, const journal_entry_t *entry)
+/* Store the operation's entry: its number is given here unless it was reserved. */
+static int append_put_entry(const journal_t *journal, MDB_txn *txn, const journal_op_t *op, journal_meta_t *meta,
+		uint64_t *ret_number, uint64_t *ret_cost)
 {
-	uint32_t pieces = journal_head_pieces(entry);
-	size_t left = entry->change.payload.len, each = JOURNAL_PIECE_MAX - JOURNAL_CHECKSUM_LEN;
-	const uint8_t *from = entry->change.payload.data;
-	for (uint32_t i = 0; i < pieces; i++) {
-		knot_bytes_t bytes = { from, left < each ? left : each };
-		journal_key_change(at, JOURNAL_KEY_PIECE, entry->number, i);
-		MDB_val key = journal_val(at), value = { JOURNAL_CHECKSUM_LEN + bytes.len, NULL };
-		int code = mdb_put(txn, journal->lmdb.dbi, &key, &value, MDB_RESERVE);
-		if (code != 0) {
-			return code;
-		}
-		journal_piece_write(bytes, (knot_bytes_t){ at->bytes, at->len }, value.mv_data);
-		from += bytes.len;
-		left -= bytes.len;
+	journal_entry_t entry = *op->entry;
+	if (!op->has_pieces) {
+		entry.number = meta->next++;
 	}
-	return 0;
-}
-
-/* Store an entry of the number it has; *ret_cost: bytes. */
-static int append_put_entry(const journal_t *journal, MDB_txn *txn, knot_name_t zone, journal_key_kind_t kind,
-		const journal_entry_t *entry, uint64_t *ret_cost)
-{
-	journal_key_t at;
-	journal_key(zone, kind, entry->number, 0, &at);
-	MDB_val key = journal_val(&at), value = { journal_head_len(entry), NULL };
-	*ret_cost = journal_cost(entry, at.len);
-	int code = mdb_put(txn, journal->lmdb.dbi, &key, &value, MDB_RESERVE);
-	if (code != 0) {
-		return code;
-	}
-	journal_head_write(entry, (knot_bytes_t){ at.bytes, at.len }, value.mv_data);
-	return append_put_pieces(journal, txn, &at, entry);
-}
-
-/* Delete what stands from a key of the zone on, up to the first of another kind or with a number of at least `end`. */
-static int append_delete_range(const journal_t *journal, MDB_txn *txn, knot_name_t zone, journal_key_kind_t kind,
-		uint64_t number, uint64_t end)
-{
-	MDB_cursor *cursor;
-	int code = mdb_cursor_open(txn, journal->lmdb.dbi, &cursor);
-	if (code != 0) {
-		return code;
-	}
-	MDB_val key, value;
-	while ((code = journal_seek(cursor, zone, kind, number, &key, &value)) == 0) {
-		knot_name_t name;
-		journal_key_kind_t found;
-		if (!journal_key_read(journal_bytes(&key), &name, &found, &number) || number >= end) {
-			break;
-		}
-		code = mdb_cursor_del(cursor, 0);
-		if (code != 0) {
-			break;
-		}
-	}
-	mdb_cursor_close(cursor);
-	return code == MDB_NOTFOUND ? 0 : code;
-}
-
-/* Delete changes with numbers of [number..end) and their pieces. */
-static int append_delete_changes(
-		const journal_t *journal, MDB_txn *txn, knot_name_t zone, uint64_t number, uint64_t end)
-{
-	int code = append_delete_range(journal, txn, zone, JOURNAL_KEY_CHANGE, number, end);
-	return code != 0 ? code : append_delete_range(journal, txn, zone, JOURNAL_KEY_PIECE, number, end);
-}
-
-static int append_delete_whole(const journal_t *journal, MDB_txn *txn, knot_name_t zone, journal_meta_t *meta)
-{
-	int code = append_delete_range(journal, txn, zone, JOURNAL_KEY_WHOLE, 0, UINT64_MAX);
-	if (code == 0 && meta->whole != 0) {
-		code = append_delete_range(journal, txn, zone, JOURNAL_KEY_PIECE, meta->whole, meta->whole + 1);
-	}
-	meta->flags &= ~(uint32_t)JOURNAL_HAS_WHOLE;
-	meta->whole = 0;
-	return code;
+	*ret_number = entry.number;
+	int code = journal_put_head(journal, txn, op->zone, &entry, ret_cost);
+	uint32_t pieces = op->has_pieces ? 0 : journal_head_pieces(&entry);
+	return code != 0 ? code : journal_put_pieces(journal, txn, op->zone, &entry, 0, pieces);
 }
 
 /* Delete all changes, and what damaged entries may have left of their pieces; the whole zone and notes stay. */
-static int append_forget_changes(const journal_t *journal, MDB_txn *txn, knot_name_t zone, journal_meta_t *meta)
+static int append_forget_changes(const journal_t *journal, MDB_txn *txn, const journal_op_t *op, journal_meta_t *meta)
 {
-	int code = append_delete_range(journal, txn, zone, JOURNAL_KEY_CHANGE, 0, UINT64_MAX);
-	uint64_t whole = meta->whole;
+	knot_name_t zone = op->zone;
+	int code = journal_delete_range(journal, txn, zone, JOURNAL_KEY_CHANGE, 0, UINT64_MAX);
+	uint64_t whole = meta->whole, end = append_end_of_others(op);
 	if (code == 0) {
-		code = append_delete_range(journal, txn, zone, JOURNAL_KEY_PIECE, 0, whole != 0 ? whole : UINT64_MAX);
+		code = journal_delete_range(journal, txn, zone, JOURNAL_KEY_PIECE, 0, whole != 0 ? whole : end);
 	}
 	if (code == 0 && whole != 0) {
-		code = append_delete_range(journal, txn, zone, JOURNAL_KEY_PIECE, whole + 1, UINT64_MAX);
+		code = journal_delete_range(journal, txn, zone, JOURNAL_KEY_PIECE, whole + 1, end);
 	}
 	meta->count = 0;
 	meta->span = 0;
@@ -154,11 +81,11 @@ static bool drop_add(drop_t *drop, const MDB_val *key, const MDB_val *value)
 }
 
 /* True if the limits allow one more change when `drop` has been dropped. */
-static bool drop_is_enough(
-		const drop_t *drop, const journal_meta_t *meta, uint64_t cost, const journal_limits_t *limits)
+static bool drop_is_enough(const drop_t *drop, const journal_meta_t *meta, uint64_t cost, const journal_op_t *op)
 {
 	uint64_t used = meta->bytes > drop->bytes ? meta->bytes - drop->bytes : 0;
-	return meta->count - drop->count < limits->depth_max && used + cost <= limits->usage_max;
+	uint64_t depth_max = op->limits->depth_max + (op->exceeds_depth ? JOURNAL_DEPTH_MORE : 0);
+	return meta->count - drop->count < depth_max && used + cost <= op->limits->usage_max;
 }
 
 static bool drop_is_flushed(const MDB_val *key, const journal_meta_t *meta)
@@ -193,7 +120,7 @@ static int drop_find(MDB_cursor *cursor, const journal_op_t *op, const journal_m
 	}
 	/* With a whole zone the changes are the way on from it. */
 	while (code == 0 && !(meta->flags & JOURNAL_HAS_WHOLE) && drop_is_flushed(&key, meta) &&
-			(op->drops_flushed || !drop_is_enough(&drop, meta, cost, op->limits))) {
+			(op->drops_flushed || !drop_is_enough(&drop, meta, cost, op))) {
 		if (!drop_add(&drop, &key, &value)) {
 			return MDB_CORRUPTED;
 		}
@@ -208,7 +135,7 @@ static int drop_apply(journal_t *journal, MDB_txn *txn, knot_name_t zone, const 
 	if (drop->count == 0) {
 		return 0;
 	}
-	int code = append_delete_changes(journal, txn, zone, 0, drop->end);
+	int code = journal_delete_changes(journal, txn, zone, 0, drop->end);
 	meta->count -= drop->count < meta->count ? drop->count : meta->count;
 	meta->bytes -= drop->bytes < meta->bytes ? drop->bytes : meta->bytes;
 	meta->span -= drop->span < meta->span ? drop->span : meta->span;
@@ -247,15 +174,17 @@ static bool append_is_merge_fresh(const journal_op_t *op, const journal_meta_t *
 static int append_apply_merge(journal_t *journal, MDB_txn *txn, const journal_op_t *op, journal_meta_t *meta)
 {
 	const journal_merge_t *merge = op->merge;
-	int code = append_delete_changes(journal, txn, op->zone, merge->first, merge->end);
+	int code = journal_delete_changes(journal, txn, op->zone, merge->first, merge->end);
 	if (code == 0 && merge->into_whole) {
-		code = append_delete_whole(journal, txn, op->zone, meta);
+		code = journal_delete_whole(journal, txn, op->zone, meta);
 	}
 	uint64_t cost;
 	if (code == 0) {
-		code = append_put_entry(journal, txn, op->zone,
-				merge->into_whole ? JOURNAL_KEY_WHOLE : JOURNAL_KEY_CHANGE, &merge->entry, &cost);
+		code = journal_put_head(journal, txn, op->zone, &merge->entry, &cost);
 	}
+	code = code != 0 ? code
+			 : journal_put_pieces(journal, txn, op->zone, &merge->entry, 0,
+					   journal_head_pieces(&merge->entry));
 	if (code != 0) {
 		return code;
 	}
@@ -345,7 +274,7 @@ static int append_cut_off(journal_t *journal, MDB_txn *txn, const journal_op_t *
 		return 0;
 	}
 	int code = append_find_damage(journal, txn, op->zone, serial, &number);
-	code = code != 0 ? code : append_delete_changes(journal, txn, op->zone, number, UINT64_MAX);
+	code = code != 0 ? code : journal_delete_changes(journal, txn, op->zone, number, append_end_of_others(op));
 	code = code != 0 ? code : journal_recount(journal, txn, op->zone, meta);
 	return code == MDB_NOTFOUND ? 0 : code;
 }
@@ -353,23 +282,20 @@ static int append_cut_off(journal_t *journal, MDB_txn *txn, const journal_op_t *
 static int append_insert(journal_t *journal, MDB_txn *txn, const journal_op_t *op, journal_meta_t *meta)
 {
 	const journal_change_t *change = &op->entry->change;
-	journal_entry_t entry = *op->entry;
-	uint64_t cost;
-	entry.number = meta->next;
-	int code = append_put_entry(journal, txn, op->zone, JOURNAL_KEY_CHANGE, &entry, &cost);
+	uint64_t number, cost;
+	int code = append_put_entry(journal, txn, op, meta, &number, &cost);
 	if (meta->count == 0) {
 		meta->serial_first = change->serial_from;
 	}
 	if (!journal_serial_is_newer(change->serial_to, change->serial_from)) {
 		meta->flags |= JOURNAL_IS_LOWERED;
 	}
-	meta->next++;
 	meta->count++;
 	meta->bytes += cost;
 	meta->span += change->serial_to - change->serial_from;
 	meta->serial_last = change->serial_to;
 	meta->flags |= JOURNAL_HAS_LAST;
-	return code != 0 ? code : append_save_meta(journal, txn, op->zone, meta);
+	return code != 0 ? code : journal_save_meta(journal, txn, op->zone, meta);
 }
 
 /* Nothing may be dropped that would make room. */
@@ -394,8 +320,8 @@ static int append_change(journal_t *journal, MDB_txn *txn, journal_op_t *op, jou
 		return code;
 	}
 	if (forgets) {
-		code = append_delete_whole(journal, txn, op->zone, meta);
-		code = code != 0 ? code : append_forget_changes(journal, txn, op->zone, meta);
+		code = journal_delete_whole(journal, txn, op->zone, meta);
+		code = code != 0 ? code : append_forget_changes(journal, txn, op, meta);
 		meta->bytes = 0;
 		return code != 0 ? code : append_insert(journal, txn, op, meta);
 	}
@@ -414,7 +340,7 @@ static int append_change(journal_t *journal, MDB_txn *txn, journal_op_t *op, jou
 	if (drop.count > 0 && meta->flags & JOURNAL_HAS_WHOLE) {
 		return append_refuse(op, KNOT_ESEMCHECK, "the change returns to a version that the journal leads from");
 	}
-	if (!drop_is_enough(&drop, meta, cost, op->limits)) {
+	if (!drop_is_enough(&drop, meta, cost, op)) {
 		if (!append_is_merge_fresh(op, meta)) {
 			return append_refuse_full(op, meta);
 		}
@@ -430,50 +356,16 @@ static int append_change(journal_t *journal, MDB_txn *txn, journal_op_t *op, jou
 
 /* ---- Operations ---- */
 
-/*
- * Keep some of the map free, so that small changes of a full one succeed: noting a flush, dropping what was flushed.
- * The free pages are counted only when the file has nearly its full size.
- */
-static bool append_has_room(const journal_t *journal, uint64_t cost)
+/* Bytes of the map that the operation's entry takes. */
+static uint64_t append_room_of(const journal_op_t *op)
 {
-	uint64_t page_len = journal->lmdb.page_len, pages = journal->lmdb.map_len / page_len;
-	uint64_t wanted = cost / page_len + RESERVE_PAGES + pages / RESERVE_PART;
-	MDB_envinfo info;
-	if (mdb_env_info(journal->lmdb.env, &info) != 0) {
-		return false;
-	}
-	uint64_t used = info.me_last_pgno + 1;
-	if (used + wanted <= pages) {
-		return true;
-	}
-	/* LMDB shows free pages to read transactions only. */
-	MDB_txn *txn;
-	if (sys_lmdb_begin(&journal->lmdb, MDB_RDONLY, &txn) != 0) {
-		return false;
-	}
-	used -= sys_lmdb_free_pages(txn);
-	mdb_txn_abort(txn);
-	return used + wanted <= pages;
-}
-
-/* The meta of a zone that may have none. */
-static int append_begin(const journal_t *journal, MDB_txn *txn, knot_name_t zone, journal_meta_t *ret_meta)
-{
-	bool damaged;
-	*ret_meta = (journal_meta_t){ 0 };
-	int code = journal_load_meta(journal, txn, zone, ret_meta, &damaged);
-	if (ret_meta->next == 0) {
-		ret_meta->next = 1;
-	}
-	return code == MDB_NOTFOUND ? 0 : code;
+	return op->has_pieces ? JOURNAL_PAGE : journal_cost(op->entry, JOURNAL_KEY_MAX);
 }
 
 static int append_note(const journal_t *journal, MDB_txn *txn, const journal_op_t *op, journal_meta_t *meta)
 {
-	journal_entry_t entry = *op->entry;
-	entry.number = meta->next++;
-	uint64_t cost;
-	int code = append_put_entry(journal, txn, op->zone, JOURNAL_KEY_NOTE, &entry, &cost);
+	uint64_t number, cost;
+	int code = append_put_entry(journal, txn, op, meta, &number, &cost);
 	meta->notes++;
 	while (code == 0 && meta->notes > JOURNAL_NOTES_MAX) {
 		MDB_cursor *cursor;
@@ -487,44 +379,53 @@ static int append_note(const journal_t *journal, MDB_txn *txn, const journal_op_
 		mdb_cursor_close(cursor);
 		meta->notes--;
 	}
-	return code != 0 ? code : append_save_meta(journal, txn, op->zone, meta);
+	return code != 0 ? code : journal_save_meta(journal, txn, op->zone, meta);
+}
+
+/* True if there is something to do for journal_merge(). */
+static bool append_is_deep(const journal_op_t *op, const journal_meta_t *meta)
+{
+	const journal_limits_t *limits = op->limits;
+	bool merges = limits->may_merge || meta->flags & JOURNAL_HAS_WHOLE;
+	/* Whether merging would help shows a look at all of them: now and then. */
+	bool is_pressed = meta->bytes > limits->usage_max / 4 * 3 && meta->next % PRESSURE_EACH == 0;
+	return meta->flags & JOURNAL_HAS_LOOSE || (merges && (meta->count > limits->depth_max || is_pressed));
 }
 
 static int op_append(journal_t *journal, MDB_txn *txn, journal_op_t *op)
 {
 	journal_meta_t meta;
-	int code = append_begin(journal, txn, op->zone, &meta);
-	if (code == 0 && !append_has_room(journal, journal_cost(op->entry, JOURNAL_KEY_MAX))) {
+	int code = journal_begin_zone(journal, txn, op->zone, &meta);
+	if (code == 0 && !journal_has_room(journal, append_room_of(op))) {
 		code = MDB_MAP_FULL;
 	}
 	if (code != 0) {
 		return code;
 	}
-	return op->entry->kind == JOURNAL_NOTE ? append_note(journal, txn, op, &meta)
-					       : append_change(journal, txn, op, &meta);
+	if (op->entry->kind == JOURNAL_NOTE) {
+		return append_note(journal, txn, op, &meta);
+	}
+	code = append_change(journal, txn, op, &meta);
+	op->is_deep = op->err == KNOT_OK && append_is_deep(op, &meta);
+	return code;
 }
 
 static int op_put_zone(journal_t *journal, MDB_txn *txn, journal_op_t *op)
 {
 	journal_meta_t meta;
-	int code = append_begin(journal, txn, op->zone, &meta);
-	if (code == 0 && !append_has_room(journal, journal_cost(op->entry, JOURNAL_KEY_MAX))) {
+	int code = journal_begin_zone(journal, txn, op->zone, &meta);
+	if (code == 0 && !journal_has_room(journal, append_room_of(op))) {
 		code = MDB_MAP_FULL;
 	}
-	code = code != 0 ? code : append_delete_whole(journal, txn, op->zone, &meta);
-	code = code != 0 ? code : append_forget_changes(journal, txn, op->zone, &meta);
+	code = code != 0 ? code : journal_delete_whole(journal, txn, op->zone, &meta);
+	code = code != 0 ? code : append_forget_changes(journal, txn, op, &meta);
 	if (code != 0) {
 		return code;
 	}
-	journal_entry_t entry = *op->entry;
-	uint64_t cost;
-	entry.number = meta.next;
-	code = append_put_entry(journal, txn, op->zone, JOURNAL_KEY_WHOLE, &entry, &cost);
-	meta.whole = meta.next++;
-	meta.bytes = cost;
-	meta.serial_last = entry.change.serial_to;
+	code = append_put_entry(journal, txn, op, &meta, &meta.whole, &meta.bytes);
+	meta.serial_last = op->entry->change.serial_to;
 	meta.flags |= JOURNAL_HAS_WHOLE | JOURNAL_HAS_LAST;
-	return code != 0 ? code : append_save_meta(journal, txn, op->zone, &meta);
+	return code != 0 ? code : journal_save_meta(journal, txn, op->zone, &meta);
 }
 
 /* The number of the last change that leads to a serial; MDB_NOTFOUND. */
@@ -560,7 +461,7 @@ static int op_mark_flushed(journal_t *journal, MDB_txn *txn, journal_op_t *op)
 			meta.flushed = number;
 			meta.serial_flushed = op->serial;
 			meta.flags |= JOURNAL_HAS_FLUSHED;
-			code = append_save_meta(journal, txn, op->zone, &meta);
+			code = journal_save_meta(journal, txn, op->zone, &meta);
 		}
 	}
 	return code == MDB_NOTFOUND ? 0 : code;
@@ -599,7 +500,7 @@ static int op_trim(journal_t *journal, MDB_txn *txn, journal_op_t *op)
 	journal_meta_t meta;
 	MDB_cursor *cursor;
 	drop_t drop;
-	int code = append_begin(journal, txn, op->zone, &meta);
+	int code = journal_begin_zone(journal, txn, op->zone, &meta);
 	code = code != 0 ? code : mdb_cursor_open(txn, journal->lmdb.dbi, &cursor);
 	if (code != 0) {
 		return code;
@@ -612,15 +513,15 @@ static int op_trim(journal_t *journal, MDB_txn *txn, journal_op_t *op)
 		return 0;
 	}
 	code = code != 0 ? code : drop_apply(journal, txn, op->zone, &drop, &meta);
-	return code != 0 ? code : append_save_meta(journal, txn, op->zone, &meta);
+	return code != 0 ? code : journal_save_meta(journal, txn, op->zone, &meta);
 }
 
 /* Write something small: pages that were freed may be used again two transactions later. */
 static int op_settle(journal_t *journal, MDB_txn *txn, journal_op_t *op)
 {
 	journal_meta_t meta;
-	int code = append_begin(journal, txn, op->zone, &meta);
-	return code != 0 ? code : append_save_meta(journal, txn, op->zone, &meta);
+	int code = journal_begin_zone(journal, txn, op->zone, &meta);
+	return code != 0 ? code : journal_save_meta(journal, txn, op->zone, &meta);
 }
 
 /* ---- The public functions ---- */
@@ -645,37 +546,71 @@ static knot_err_t append_make_room(journal_t *journal, const journal_op_t *op)
 	return trim.err;
 }
 
+static void append_free_merge(journal_op_t *op)
+{
+	if (op->merge != NULL) {
+		free((void *)op->merge->entry.change.payload.data);
+		op->merge = NULL;
+	}
+}
+
 /* Write the operation, with a merge if it needs one. */
 static void append_submit(journal_t *journal, journal_op_t *op)
 {
 	journal_merge_t merge;
 	for (int i = 0; i < MERGE_TRIES; i++) {
 		journal_submit(journal, op);
-		if (op->merge != NULL) {
-			free((void *)op->merge->entry.change.payload.data);
-			op->merge = NULL;
-		}
+		append_free_merge(op);
 		if (!op->needs_merge) {
 			return;
 		}
-		op->err = journal_plan_merge(journal, op->zone, op->entry, op->limits, &merge, &op->reason);
-		if (op->err != KNOT_OK) {
+		op->err = journal_plan_merge(journal, op, &merge, &op->reason);
+		if (op->err == KNOT_OK) {
+			op->merge = &merge;
+		} else if (op->err == KNOT_EBUSY) {
+			op->exceeds_depth = true;
+		} else if (op->err != KNOT_EAGAIN) {
 			return;
 		}
-		op->merge = &merge;
 	}
-	if (op->merge != NULL) {
-		free((void *)op->merge->entry.change.payload.data);
+	append_free_merge(op);
+}
+
+/* Store an entry; one that is large in several transactions. */
+static void append_store(journal_t *journal, journal_op_t *op, journal_entry_t *entry)
+{
+	if (!op->has_pieces && journal_head_pieces(entry) > journal_pieces_at_once(journal)) {
+		op->err = journal_put_loose(journal, op->zone, entry, NULL, &op->reason);
+		op->may_retry = op->err == KNOT_ESPACE;
+		op->has_pieces = op->err == KNOT_OK;
+		if (!op->has_pieces) {
+			return;
+		}
+	}
+	op->bytes = op->has_pieces ? 0 : entry->change.payload.len;
+	append_submit(journal, op);
+}
+
+static void append_store_or_make_room(journal_t *journal, journal_op_t *op, journal_entry_t *entry)
+{
+	append_store(journal, op, entry);
+	if (op->may_retry) {
+		knot_err_t room = append_make_room(journal, op);
+		if (room == KNOT_OK) {
+			append_store(journal, op, entry);
+		} else if (room == KNOT_EAGAIN && entry->kind == JOURNAL_STEP && !op->limits->may_merge) {
+			op->err = KNOT_EAGAIN;
+		}
 	}
 }
 
 static knot_err_t append_entry(journal_t *journal, int (*run)(journal_t *, MDB_txn *, journal_op_t *), knot_name_t zone,
-		const journal_entry_t *entry, const journal_limits_t *limits, journal_reason_t *ret_reason)
+		journal_entry_t *entry, const journal_limits_t *limits, journal_reason_t *ret_reason)
 {
 	journal_op_t op = { .run = run, .zone = zone, .entry = entry, .limits = limits };
 	journal_key_t key;
 	journal_key(zone, JOURNAL_KEY_CHANGE, 0, 0, &key);
-	if (entry->kind != JOURNAL_NOTE && (entry->change.payload.len > PAYLOAD_MAX ||
+	if (entry->kind != JOURNAL_NOTE && (entry->change.payload.len > JOURNAL_PAYLOAD_MAX ||
 							   journal_cost(entry, key.len) >= limits->usage_max)) {
 		op.err = KNOT_ESPACE;
 		sys_lmdb_say(&op.reason,
@@ -684,14 +619,22 @@ static knot_err_t append_entry(journal_t *journal, int (*run)(journal_t *, MDB_t
 				entry->change.payload.len);
 		return append_end(&op, ret_reason);
 	}
-	append_submit(journal, &op);
-	if (op.may_retry) {
-		knot_err_t room = append_make_room(journal, &op);
-		if (room == KNOT_OK) {
-			append_submit(journal, &op);
-		} else if (room == KNOT_EAGAIN && entry->kind == JOURNAL_STEP && !limits->may_merge) {
-			op.err = KNOT_EAGAIN;
+	bool is_large = journal_head_pieces(entry) > journal_pieces_at_once(journal);
+	journal_busy_t busy = { .zone = journal_hash_zone(zone) };
+	if (is_large) {
+		op.err = journal_reserve(journal, zone, &entry->number, &op.reason);
+		if (op.err != KNOT_OK) {
+			return append_end(&op, ret_reason);
 		}
+		busy.number = entry->number;
+		journal_busy_begin(journal, &busy);
+	}
+	append_store_or_make_room(journal, &op, entry);
+	if (is_large) {
+		journal_busy_end(journal, &busy);
+	}
+	if (op.is_deep || is_large) {
+		journal_note_deep(journal, zone, limits->may_merge);
 	}
 	return append_end(&op, ret_reason);
 }

@@ -225,6 +225,11 @@ void journal_close(journal_t *take_journal)
 		(void)mdb_env_sync(take_journal->lmdb.env, 1);
 	}
 	sys_lmdb_close(&take_journal->lmdb);
+	while (take_journal->deep != NULL) {
+		journal_deep_t *first = take_journal->deep;
+		take_journal->deep = first->next;
+		free(first);
+	}
 	sys_rwlock_done(&take_journal->env_lock);
 	sys_mutex_done(&take_journal->lock);
 	free((char *)take_journal->params.path);
@@ -350,7 +355,7 @@ static int journal_run(journal_t *journal, journal_op_t *first, const journal_op
 	}
 	for (journal_op_t *op = first; op != end && code == 0; op = op->next) {
 		op->err = KNOT_OK;
-		op->needs_merge = op->may_retry = false;
+		op->needs_merge = op->may_retry = op->is_deep = false;
 		code = journal_touch(journal, txn, op->zone);
 		code = code != 0 ? code : op->run(journal, txn, op);
 	}
@@ -395,7 +400,7 @@ static journal_op_t *journal_take_batch(journal_t *journal) SYS_REQUIRES(&journa
 	size_t bytes = 0;
 	for (unsigned count = 0; *end != NULL && count < BATCH_MAX && bytes < BATCH_BYTES; count++) {
 		journal_op_t *op = *end;
-		bytes += op->entry != NULL ? op->entry->change.payload.len : 0;
+		bytes += op->bytes;
 		end = &op->next;
 	}
 	journal->queue = *end;

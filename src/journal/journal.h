@@ -30,6 +30,8 @@ typedef struct {
 	/* What happened to the database when a write found it damaged, removed or replaced and opened it again, so that
 	 * older changes aren't in it. Called by the thread that writes, without locks; NULL: nothing is said */
 	void (*on_notice)(const char *path, const char *text);
+	size_t transaction_max; /* bytes of a payload, about, that one transaction stores, as others wait for it; 0: as
+				   ADR 38 says */
 } journal_params_t;
 
 /**
@@ -54,7 +56,12 @@ void journal_close(journal_t *take_journal);
 
 /* ---- Writing ---- */
 
-enum { JOURNAL_WHO_MAX = 32, JOURNAL_NOTES_MAX = 100, JOURNAL_BORDERS_MAX = 2 };
+enum {
+	JOURNAL_WHO_MAX = 32,
+	JOURNAL_NOTES_MAX = 100,
+	JOURNAL_BORDERS_MAX = 2,
+	JOURNAL_DEPTH_MORE = 64, /* changes above depth_max, while journal_merge() has not come to it */
+};
 
 /** A change of a zone. */
 typedef struct {
@@ -69,7 +76,7 @@ typedef struct {
 
 typedef struct {
 	uint64_t usage_max; /* bytes of a zone's journal: `journal-max-usage` */
-	uint64_t depth_max; /* changes: `journal-max-depth`, at least 2 */
+	uint64_t depth_max; /* changes: `journal-max-depth`, at least 2; see journal_merge() */
 	bool may_merge;     /* `zonefile-sync: -1`: changes that aren't in the zone file can't be dropped, so they are
 			       merged */
 	bool drops_whole;   /* a start begins with the zone file, so a whole zone that a change doesn't lead on from
@@ -109,6 +116,24 @@ KNOT_MUST_USE knot_err_t journal_append(journal_t *journal, knot_name_t zone, co
 KNOT_MUST_USE knot_err_t journal_put_zone(journal_t *journal, knot_name_t zone, const journal_change_t *whole,
 		const journal_limits_t *limits, journal_reason_t *ret_reason);
 
+/**
+ * True if changes of a zone wait for journal_merge(), and it isn't at work on them: a change that was stored exceeds
+ * the depth, as merging in its place would have taken too long. Cheap; any thread, under any lock.
+ */
+bool journal_wants_merge(journal_t *journal, knot_name_t zone);
+
+/**
+ * Merge changes of a zone until the limits hold again, and remove what crashes have left. Beside the thread that stores
+ * changes of the zone, which goes on meanwhile; for seconds if there is much to merge. Does nothing if it isn't wanted,
+ * or another thread does it. stopping: read atomically; true ends it soon. Memory meanwhile: about five times the bytes
+ * that are merged.
+ *
+ * On failure the changes stay as they are. KNOT_EMALF: one of them is damaged. KNOT_ESPACE, KNOT_ENOMEM …; ret_reason
+ * (NULL is allowed) says more.
+ */
+KNOT_MUST_USE knot_err_t journal_merge(journal_t *journal, knot_name_t zone, const journal_limits_t *limits,
+		const bool *stopping, journal_reason_t *ret_reason);
+
 /** Note that the zone file has the version `serial`: changes up to it may be dropped. A serial that no change leads to
  * is ignored. */
 KNOT_MUST_USE knot_err_t journal_mark_flushed(
@@ -130,6 +155,7 @@ typedef enum {
 typedef struct {
 	journal_kind_t kind;
 	uint64_t number; /* ascends with time within a zone */
+	uint16_t series; /* the journal's own: which pieces of that number are the payload */
 	journal_change_t change;
 } journal_entry_t;
 

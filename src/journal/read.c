@@ -154,7 +154,7 @@ int journal_recount(const journal_t *journal, MDB_txn *txn, knot_name_t zone, jo
 		counted.next = counted.next > meta->next ? counted.next : meta->next;
 		counted.flushed = meta->flushed;
 		counted.serial_flushed = meta->serial_flushed;
-		counted.flags |= meta->flags & JOURNAL_HAS_FLUSHED;
+		counted.flags |= meta->flags & (JOURNAL_HAS_FLUSHED | JOURNAL_HAS_LOOSE);
 		*meta = counted;
 	}
 	return code;
@@ -172,7 +172,9 @@ int journal_load_meta(
 		return code;
 	}
 	*ret_damaged = true;
-	return meta_rebuild(journal, txn, zone, ret_meta);
+	code = meta_rebuild(journal, txn, zone, ret_meta);
+	ret_meta->flags |= JOURNAL_HAS_LOOSE; /* perhaps */
+	return code;
 }
 
 /* ---- Payloads ---- */
@@ -190,7 +192,7 @@ knot_err_t journal_load_payload(const journal_t *journal, MDB_txn *txn, knot_nam
 	knot_err_t err = KNOT_OK;
 	for (uint32_t i = 0; i < pieces && err == KNOT_OK; i++) {
 		journal_key_t piece_key;
-		journal_key(zone, JOURNAL_KEY_PIECE, entry->number, i, &piece_key);
+		journal_key(zone, JOURNAL_KEY_PIECE, entry->number, journal_part(entry->series, i), &piece_key);
 		MDB_val key = journal_val(&piece_key), value;
 		knot_bytes_t bytes;
 		int code = mdb_get(txn, journal->lmdb.dbi, &key, &value);

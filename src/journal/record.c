@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/journal/record.h"
 
-#include <assert.h>
-
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -22,13 +20,13 @@ typedef struct {
 	uint32_t removed, added;
 	uint32_t pieces;
 	uint8_t kind, source;
-	uint16_t zero;
+	uint16_t series;
 	char who[JOURNAL_WHO_MAX];
 } disk_head_t;
 
 static_assert(sizeof(disk_meta_t) == JOURNAL_META_LEN && sizeof(disk_head_t) == JOURNAL_HEAD_LEN, "no padding on disk");
 
-enum { PAYLOAD_MAX = 1 << 30, NODE_HEADER = 10, SHARED_MAX = 2000 };
+enum { NODE_HEADER = 10, SHARED_MAX = 2000 };
 
 /* ---- Keys ---- */
 
@@ -155,7 +153,7 @@ uint32_t journal_head_pieces(const journal_entry_t *entry)
 {
 	enum { PIECE_BYTES = JOURNAL_PIECE_MAX - JOURNAL_CHECKSUM_LEN };
 	size_t len = entry->change.payload.len;
-	assert(len <= PAYLOAD_MAX);
+	assert(len <= JOURNAL_PAYLOAD_MAX);
 	return JOURNAL_HEAD_LEN + len <= JOURNAL_INLINE_MAX ? 0 : (uint32_t)((len + PIECE_BYTES - 1) / PIECE_BYTES);
 }
 
@@ -178,6 +176,7 @@ void journal_head_write(const journal_entry_t *entry, knot_bytes_t key, uint8_t 
 		.pieces = journal_head_pieces(entry),
 		.kind = (uint8_t)entry->kind,
 		.source = change->source,
+		.series = entry->series,
 	};
 	memcpy(disk.who, change->who, strnlen(change->who, sizeof(disk.who) - 1));
 	memcpy(ret_bytes, &disk, sizeof(disk));
@@ -199,6 +198,7 @@ knot_err_t journal_head_read(knot_bytes_t bytes, knot_bytes_t key, journal_entry
 	memcpy(&disk, bytes.data, sizeof(disk));
 	journal_entry_t entry = { .kind = (journal_kind_t)disk.kind,
 		.number = number,
+		.series = disk.series,
 		.change = {
 				.serial_from = disk.serial_from,
 				.serial_to = disk.serial_to,
@@ -211,8 +211,9 @@ knot_err_t journal_head_read(knot_bytes_t bytes, knot_bytes_t key, journal_entry
 		} };
 	memcpy(entry.change.who, disk.who, sizeof(disk.who));
 	/* A checksum that is right by chance: the parts must fit all the same. */
-	if (disk.kind > JOURNAL_NOTE || disk.payload_len > PAYLOAD_MAX || disk.who[sizeof(disk.who) - 1] != '\0' ||
-			disk.pieces != journal_head_pieces(&entry) || bytes.len != journal_head_len(&entry) ||
+	if (disk.kind > JOURNAL_NOTE || disk.payload_len > JOURNAL_PAYLOAD_MAX || disk.series > JOURNAL_SERIES_MAX ||
+			disk.who[sizeof(disk.who) - 1] != '\0' || disk.pieces != journal_head_pieces(&entry) ||
+			bytes.len != journal_head_len(&entry) ||
 			(disk.kind == JOURNAL_NOTE) != (disk.payload_len == 0)) {
 		return KNOT_EMALF;
 	}

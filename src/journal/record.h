@@ -9,6 +9,8 @@
 
 #include "src/journal/journal.h"
 
+#include <assert.h>
+
 /* ---- Keys: the zone's name in wire form and lower case, then of what, then numbers, big endian ---- */
 
 typedef enum {
@@ -16,7 +18,7 @@ typedef enum {
 	JOURNAL_KEY_WHOLE,  /* number: head of the whole zone; one at most */
 	JOURNAL_KEY_CHANGE, /* number: head of a change */
 	JOURNAL_KEY_NOTE,   /* number: head of a note */
-	JOURNAL_KEY_PIECE,  /* number, part: bytes of an entry */
+	JOURNAL_KEY_PIECE,  /* number, part (series and piece): bytes of an entry */
 	JOURNAL_KEY_END,    /* behind all of the zone */
 } journal_key_kind_t;
 
@@ -53,12 +55,26 @@ enum {
 	JOURNAL_INLINE_MAX = JOURNAL_PAGE - JOURNAL_PAGE_HEADER,
 	/* A piece with its checksum fills pages. ADR 32 has the measurements. */
 	JOURNAL_PIECE_MAX = 4 * JOURNAL_PAGE - JOURNAL_PAGE_HEADER,
+	JOURNAL_PAYLOAD_MAX = 1 << 30,
+	/* The part of a piece: its series in the upper bits, then which piece it is. */
+	JOURNAL_SERIES_SHIFT = 20,
+	JOURNAL_SERIES_MAX = 1,
 };
+
+static_assert(JOURNAL_PAYLOAD_MAX / (JOURNAL_PIECE_MAX - JOURNAL_CHECKSUM_LEN) < 1 << JOURNAL_SERIES_SHIFT,
+		"a piece's number fits");
+
+/** The part of a piece. */
+static inline uint32_t journal_part(uint32_t series, uint32_t piece)
+{
+	return series << JOURNAL_SERIES_SHIFT | piece;
+}
 
 enum {
 	JOURNAL_HAS_WHOLE = 1,
 	JOURNAL_HAS_LAST = 2,    /* serial_last is known */
 	JOURNAL_HAS_FLUSHED = 4, /* serial_flushed is known */
+	JOURNAL_HAS_LOOSE = 16,  /* there may be pieces that are no entry's */
 	JOURNAL_IS_LOWERED = 8,  /* a change has a serial that isn't newer than the one before it */
 };
 

@@ -4,6 +4,7 @@
 #include "src/journal/changeset.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,20 +88,23 @@ typedef struct {
 	const journal_work_t *work;
 	sim_random_t random;
 	int first, stride; /* zones first, first + stride … are this thread's */
-	bool is_right;
+	bool is_right, is_ending;
 	pthread_t thread;
 } worker_t;
 
 static size_t give_borders(uint32_t ret_serials[static JOURNAL_BORDERS_MAX], void *ctx)
 {
 	const journal_promise_t *promise = ctx;
-	memcpy(ret_serials, promise->is.images, sizeof(promise->is.images));
+	/* What is being saved first: while this reads it may become what was saved. */
+	for (int i = JOURNAL_BORDERS_MAX; i-- > 0;) {
+		ret_serials[i] = __atomic_load_n(&promise->is.images[i], __ATOMIC_SEQ_CST);
+	}
 	return JOURNAL_BORDERS_MAX;
 }
 
 static journal_limits_t limits_of(worker_t *worker, int zone)
 {
-	return (journal_limits_t){ .usage_max = 1 << 20,
+	return (journal_limits_t){ .usage_max = zone % 2 == 0 ? 64 << 20 : 1 << 20,
 		.depth_max = SIM_DEPTH,
 		.may_merge = zone % 2 == 0,
 		.borders = give_borders,
@@ -210,9 +214,37 @@ static void store_image(worker_t *worker, int zone)
 {
 	journal_state_t *is = &worker->world->promises[zone].is;
 	if (zone % 2 == 0 && is->last != 0 && !is->is_empty) {
-		memmove(is->images, is->images + 1, sizeof(is->images) - sizeof(is->images[0]));
-		is->images[JOURNAL_BORDERS_MAX - 1] = is->last;
+		for (int i = 0; i < JOURNAL_BORDERS_MAX; i++) {
+			uint32_t next = i + 1 < JOURNAL_BORDERS_MAX ? is->images[i + 1] : is->last;
+			__atomic_store_n(&is->images[i], next, __ATOMIC_SEQ_CST);
+		}
 	}
+}
+
+/* In the background, if there are threads; else in between. */
+static void store_merge(worker_t *worker, int zone)
+{
+	static const bool never;
+	journal_limits_t limits = limits_of(worker, zone);
+	zone_name_t name;
+	(void)zone_name(zone, &name);
+	if (journal_wants_merge(worker->journal, name.name)) {
+		knot_err_t err = journal_merge(worker->journal, name.name, &limits, &never, NULL);
+		worker->world->background += err == KNOT_OK;
+		worker->is_right = worker->is_right && worker_judge(worker, "merging", zone, err);
+	}
+}
+
+static void *worker_merge(void *arg)
+{
+	worker_t *worker = arg;
+	while (!__atomic_load_n(&worker->is_ending, __ATOMIC_RELAXED)) {
+		for (int zone = 0; zone < SIM_ZONES; zone++) {
+			store_merge(worker, zone);
+		}
+		sched_yield();
+	}
+	return NULL;
 }
 
 static bool worker_step(worker_t *worker)
@@ -227,6 +259,9 @@ static bool worker_step(worker_t *worker)
 		return true;
 	}
 	uint64_t dice = sim_below(&worker->random, 40);
+	if (worker->stride == 1 && dice % 3 != 0) {
+		store_merge(worker, zone);
+	}
 	if (dice == 0) {
 		return worker_judge(worker, "dropping", zone, store_drop(worker, zone));
 	}
@@ -274,16 +309,21 @@ bool journal_work(journal_world_t *world, const journal_work_t *work)
 	disk_control = &world->disk;
 	journal_t *journal;
 	journal_reason_t reason;
-	if (journal_open(&(journal_params_t){ .path = world->folder, .size_max = world->size_max }, &journal,
-			    &reason) != KNOT_OK) {
+	journal_params_t params = {
+		.path = world->folder, .size_max = world->size_max, .transaction_max = SIM_TRANSACTION
+	};
+	if (journal_open(&params, &journal, &reason) != KNOT_OK) {
 		return journal_fault(world, "opening: %s", reason.text);
 	}
 	if (reason.text[0] != '\0' && !work->may_fail) {
 		return journal_fault(world, "opening: %s", reason.text);
 	}
-	worker_t workers[SIM_THREADS];
+	worker_t workers[SIM_THREADS], merger = { .world = world, .journal = journal, .work = work, .is_right = true };
 	int count = work->in_threads ? SIM_THREADS : 1;
 	bool is_right = true;
+	if (count > 1 && pthread_create(&merger.thread, NULL, worker_merge, &merger) != 0) {
+		abort();
+	}
 	for (int i = 0; i < count; i++) {
 		workers[i] = (worker_t){ .world = world,
 			.journal = journal,
@@ -302,6 +342,11 @@ bool journal_work(journal_world_t *world, const journal_work_t *work)
 			pthread_join(workers[i].thread, NULL);
 		}
 		is_right = is_right && workers[i].is_right;
+	}
+	if (count > 1) {
+		__atomic_store_n(&merger.is_ending, true, __ATOMIC_RELAXED);
+		pthread_join(merger.thread, NULL);
+		is_right = is_right && merger.is_right;
 	}
 	is_right = is_right && (!work->must_recover || worker_recover(&workers[0]));
 	journal_close(journal);
@@ -390,7 +435,7 @@ static bool verify_zone(journal_world_t *world, journal_t *journal, int zone, bo
 		if (!l.is_right) {
 			return false;
 		}
-		if (l.changes > SIM_DEPTH) {
+		if (l.changes > SIM_DEPTH + JOURNAL_DEPTH_MORE) {
 			return journal_fault(world, "zone %d has %u changes", zone, l.changes);
 		}
 		if (state_is(&l, state)) {

@@ -9,7 +9,7 @@
 #include "tests/sim/disk.h"
 #include "tests/sim/tcp_random.h"
 
-enum { SIM_ZONES = 12, SIM_DEPTH = 6, SIM_THREADS = 3 };
+enum { SIM_ZONES = 12, SIM_DEPTH = 6, SIM_THREADS = 3, SIM_TRANSACTION = 40000 };
 
 /** What a zone's journal must have. Version n of a zone is the record n. */
 typedef struct {
@@ -32,7 +32,8 @@ typedef struct {
 	char folder[300];
 	uint64_t size_max;
 	journal_promise_t promises[SIM_ZONES];
-	_Atomic uint64_t appends, merges, borders, flushes, wholes, drops, refused, verified, damaged, set_aside;
+	_Atomic uint64_t appends, merges, background, borders, flushes, wholes, drops, refused, verified, damaged,
+			set_aside;
 	char fault[300];
 } journal_world_t;
 
