@@ -24,7 +24,7 @@ typedef struct {
 	const uint8_t *key; /* knot_name_key(), by which edits are in order: faster to compare than names */
 	size_t key_len;
 	zone_record_t *first; /* owned */
-	bool is_new;          /* the base doesn't have the name */
+	unsigned node_count;  /* nodes that the base has of the name: NSEC3 records have one of their own */
 } edit_t;
 
 struct zone_txn {
@@ -33,6 +33,7 @@ struct zone_txn {
 	void *edits;    /* owned: tsearch() tree of edit_t by owner */
 	edit_t *recent; /* the name that was touched last */
 	size_t edit_count;
+	size_t node_count;  /* of all edits */
 	zone_undo_t undo;   /* steps since the first mark */
 	knot_name_t origin; /* of wire[] */
 	uint8_t wire[];
@@ -114,6 +115,16 @@ static edit_t *edit_new(const wanted_t *wanted)
 	return edit;
 }
 
+static unsigned edit_count_nodes(const zone_contents_t *base, knot_name_t owner)
+{
+	const zone_tree_t *const trees[] = { &base->auth, zone_glue_tree(base), zone_nsec3_tree(base) };
+	unsigned count = 0;
+	for (size_t i = 0; i < KNOT_LEN(trees); i++) {
+		count += zone_tree_find(&base->arena, trees[i], owner) != 0;
+	}
+	return count;
+}
+
 /* The edit of a name, made from the base's records at first. */
 static knot_err_t edit_of(zone_txn_t *txn, knot_name_t owner, edit_t **ret_edit)
 {
@@ -127,13 +138,15 @@ static knot_err_t edit_of(zone_txn_t *txn, knot_name_t owner, edit_t **ret_edit)
 		if (edit == NULL) {
 			return KNOT_ENOMEM;
 		}
-		edit->is_new = txn->base == NULL || zone_find_node(txn->base, edit->owner) == NULL;
-		knot_err_t err = edit->is_new ? KNOT_OK : zone_records_load(txn->base, edit->owner, &edit->first);
+		edit->node_count = txn->base != NULL ? edit_count_nodes(txn->base, edit->owner) : 0;
+		knot_err_t err = edit->node_count > 0 ? zone_records_load(txn->base, edit->owner, &edit->first)
+						      : KNOT_OK;
 		if (err != KNOT_OK || tsearch(edit, &txn->edits, cmp_edits) == NULL) {
 			free_edit(edit);
 			return KNOT_ENOMEM;
 		}
 		txn->edit_count++;
+		txn->node_count += edit->node_count;
 	}
 	txn->recent = edit;
 	*ret_edit = edit;
@@ -499,7 +512,7 @@ static bool diff_visit(const zone_rr_t *rr, void *ctx)
 static bool diff_edit(diff_t *diff, const edit_t *edit, knot_err_t *ret_err)
 {
 	zone_record_t *before = NULL;
-	*ret_err = edit->is_new ? KNOT_OK : zone_records_load(diff->txn->base, edit->owner, &before);
+	*ret_err = edit->node_count > 0 ? zone_records_load(diff->txn->base, edit->owner, &before) : KNOT_OK;
 	if (*ret_err != KNOT_OK) {
 		return false;
 	}
@@ -569,10 +582,13 @@ static knot_err_t collect_nodes(
 		const zone_txn_t *txn, zone_node_iter_t *iter, uint8_t *scratch, zone_collect_t *collect)
 {
 	collecting_t to = { collect, KNOT_OK };
+	size_t touched_left = txn->node_count;
 	zone_nodes_begin(txn->base, iter);
 	for (const zone_node_t *node; to.err == KNOT_OK && (node = zone_nodes_next(txn->base, iter)) != NULL;) {
 		wanted_t wanted;
-		if (zone_node_rrset_count(node) == 0 || find_edit(txn, zone_node_owner(node), &wanted) != NULL) {
+		bool is_touched = touched_left > 0 && find_edit(txn, zone_node_owner(node), &wanted) != NULL;
+		touched_left -= is_touched;
+		if (is_touched || zone_node_rrset_count(node) == 0) {
 			continue;
 		}
 		to.err = zone_collect_owner(collect, zone_node_owner(node));
