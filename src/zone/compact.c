@@ -148,7 +148,9 @@ static void pass_choose(zone_compaction_t *pass, const zone_contents_t *zone, ca
 	uint32_t known = pass->chunk_count; /* later ones are too new to waste much */
 	for (uint32_t i = 0; i < known && i < zone->arena.chunk_count; i++) {
 		zone_chunk_use_t use = zone_arena_chunk_use(zone->store, i);
-		if (use.len == 0 || has_bit(pass->kept, i)) {
+		/* One that is longer than chunks are has a single name or RRset, and nothing is gained by a copy. */
+		bool is_single = use.len > ZONE_CHUNK_MAX && use.live > 0;
+		if (use.len == 0 || is_single || has_bit(pass->kept, i)) {
 			continue;
 		}
 		if (use.is_ordered) {
@@ -181,8 +183,9 @@ static zone_ref_t apex_of(const zone_contents_t *zone)
 }
 
 /* Names that don't exist have the node of the wildcard that they would come from. */
-static knot_err_t move_answers(moving_t *m, zone_ref_t from, zone_ref_t to)
+static knot_err_t move_answers(moving_t *m, zone_ref_t from, zone_ref_t to, size_t *ret_len)
 {
+	enum { ABSENT_LEN = 256 }; /* bytes that are copied while one is looked at, about */
 	const zone_arena_view_t *view = zone_arena_view(m->zone->store);
 	knot_name_t anchor = knot_name_strip(zone_leaf_owner(view, to), 1);
 	zone_tree_iter_t iter;
@@ -195,6 +198,7 @@ static knot_err_t move_answers(moving_t *m, zone_ref_t from, zone_ref_t to)
 		if (!knot_name_in(zone_node_owner(absent), anchor)) {
 			break;
 		}
+		*ret_len += ABSENT_LEN;
 		if (zone_links_get(view, &m->zone->links, link) == from) {
 			err = zone_links_set(m->zone->store, &m->zone->links, link, to);
 		}
@@ -205,10 +209,13 @@ static knot_err_t move_answers(moving_t *m, zone_ref_t from, zone_ref_t to)
 /* The hint for a name's hash as it is now. *ret_len: grows by what hashing is worth. */
 static zone_nsec3_hint_t renewed(const zone_contents_t *zone, zone_nsec3_hint_t hint, knot_name_t name, size_t *ret_len)
 {
-	enum { HASH_LEN = 512 }; /* bytes that are copied while SHA-1 runs once, about */
+	enum {
+		HASH_LEN = 512,       /* bytes that are copied while SHA-1 runs once, about */
+		ITERATIONS_MAX = 500, /* with more, a name would be a slice by itself */
+	};
 	uint8_t hash[ZONE_NSEC3_HASH_LEN];
-	if (hint.link == 0 || zone_nsec3_hint_is_right(zone, hint) ||
-			!zone_nsec3_hash(zone_nsec3_params(zone), name, hash)) {
+	if (hint.link == 0 || zone_nsec3_params(zone)->iterations > ITERATIONS_MAX ||
+			zone_nsec3_hint_is_right(zone, hint) || !zone_nsec3_hash(zone_nsec3_params(zone), name, hash)) {
 		return hint;
 	}
 	*ret_len += HASH_LEN * (2 * (size_t)zone_nsec3_params(zone)->iterations + 2);
@@ -262,7 +269,7 @@ static zone_ref_t move_node(zone_ref_t from, void *ctx, size_t *ret_len)
 		err = zone_links_set(store, &m->zone->links, self, to);
 	}
 	if (err == KNOT_OK && m->has_links && is_wildcard && m->zone->absent.count > 0) {
-		err = move_answers(m, from, to);
+		err = move_answers(m, from, to, ret_len);
 	}
 	zone_arena_drop(store, from, size);
 	return err == KNOT_OK ? to : 0;

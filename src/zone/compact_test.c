@@ -238,6 +238,70 @@ static void test_memory(void **state)
 	free(run.is_in);
 }
 
+/* ---- What a slice does at most ---- */
+
+/* Bytes that a version has allocated in chunks of the one before and in new ones. */
+static size_t allocated(const zone_contents_t *before, const zone_contents_t *after)
+{
+	size_t len = 0;
+	for (uint32_t i = 0; i < after->arena.chunk_count; i++) {
+		bool is_shared = i < before->arena.chunk_count && before->arena.chunks[i] == after->arena.chunks[i];
+		len += zone_image_chunk(after, i).len - (is_shared ? zone_image_chunk(before, i).len : 0);
+	}
+	return len;
+}
+
+/* Hosts whose numbers were given out in another order than that of their names: each is in another page of the table.
+ * And one name with much more than a slice copies. */
+static zone_contents_t *build_scattered(unsigned hosts, unsigned texts)
+{
+	zone_txn_t *txn;
+	zone_contents_t *zone;
+	assert_int_equal(zone_txn_begin(NULL, &params, &txn), KNOT_OK);
+	put_soa(txn, 1);
+	for (unsigned i = 0; i < hosts; i++) {
+		uint8_t wire[KNOT_NAME_MAX], host_wire[KNOT_NAME_MAX], bytes[KNOT_NAME_MAX + 2] = { 0, 1 };
+		knot_name_t owner = numbered("a%06u", i, wire);
+		knot_name_t host = numbered("h%06u", (unsigned)(((uint64_t)i * 7919) % hosts), host_wire);
+		memcpy(bytes + 2, host.wire, host.len);
+		change(txn, false, owner, KNOT_TYPE_MX, (knot_bytes_t){ bytes, (size_t)host.len + 2 });
+		store_be32(bytes, i);
+		change(txn, false, host, KNOT_TYPE_A, (knot_bytes_t){ bytes, 4 });
+	}
+	for (unsigned i = 0; i < texts; i++) {
+		uint8_t wire[KNOT_NAME_MAX], text[256] = { 255 };
+		store_be32(text + 1, i);
+		change(txn, false, numbered("texts%u", 0, wire), KNOT_TYPE_TXT, (knot_bytes_t){ text, sizeof(text) });
+	}
+	assert_int_equal(zone_txn_commit(txn, &zone), KNOT_OK);
+	return zone;
+}
+
+/* What a slice copies is bounded by its steps, wherever numbers are and however long an RRset is. */
+static void test_slices_are_bounded(void **state)
+{
+	(void)state;
+	enum { HOSTS = 20000, TEXTS = 12000, STEPS = 2000, BYTES_MAX = 48 * STEPS + 64 * 1024 };
+	run_t run = { .zone = build_scattered(HOSTS, TEXTS) };
+	size_t most = 0;
+	run.pass = zone_compaction_new();
+	assert_non_null(run.pass);
+	for (bool is_done = false; !is_done; run.slices++) {
+		zone_contents_t *next;
+		assert_int_equal(zone_compact_slice(run.pass, run.zone, STEPS, &next, &is_done), KNOT_OK);
+		if (next != NULL) {
+			size_t len = allocated(run.zone, next);
+			most = len > most ? len : most;
+			run_publish(&run, next);
+		}
+	}
+	print_message("%zu bytes at most in one of %u slices\n", most, run.slices);
+	assert_null(use_fault(run.zone));
+	assert_in_range(most, 1, BYTES_MAX);
+	zone_compaction_free(run.pass);
+	zone_contents_free(run.zone);
+}
+
 /* ---- A zone that grows ---- */
 
 /* True if a version shares memory with the one before it. */
@@ -274,7 +338,7 @@ static void grow_commit(run_t *run, uint32_t serial, unsigned number)
  * comes next. */
 static unsigned grow_renew(run_t *run, uint32_t *serial, unsigned number)
 {
-	enum { MEANWHILE = 300, LEFT = 5, RECORDS_MAX = 64 };
+	enum { MEANWHILE = 300, RECORDS_MAX = 64 };
 	zone_contents_t *held = zone_image_hold(run->zone), *fresh = zone_renew(held);
 	assert_true(held != NULL && fresh != NULL);
 	for (unsigned commits = MEANWHILE; commits > 0; commits /= 60) {
@@ -342,6 +406,7 @@ static void test_growth(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_memory), cmocka_unit_test(test_growth) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_memory), cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_slices_are_bounded) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
