@@ -39,7 +39,7 @@ static void renewal_free(renewal_versions_t *take_versions)
 static renewal_versions_t renewal_take(renewal_t *renewal, renewal_state_t state)
 {
 	renewal_versions_t versions = renewal->versions;
-	renewal->versions = (renewal_versions_t){ NULL };
+	renewal->versions = (renewal_versions_t){ .next = NULL };
 	renewal->state = state;
 	return versions;
 }
@@ -242,7 +242,7 @@ static void renewal_finish(server_t *server, entry_t *entry)
 		renewal->versions = versions;
 		renewal->state = RENEWAL_WORKS;
 		pthread_cond_signal(&renewal->work);
-		versions = (renewal_versions_t){ NULL };
+		versions = (renewal_versions_t){ .next = NULL };
 	} else {
 		renewal_end(renewal, err == KNOT_ENOMEM ? err : KNOT_OK);
 	}
