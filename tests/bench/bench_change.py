@@ -42,6 +42,13 @@ from harness.net import Pair
 
 SESSIONS = 64
 PEERS = ("knot", "named")
+WHAT = """\
+Zones changed from outside while they are served. Bowline's commits, and Knot's with its journal, are on the disk when they are acknowledged.
+
+- Commits at a *neighbour*: a second server of the same build gets them, whose threads share a processor with the load generator, as those of the measured server
+  do that don't answer. So with/neighbour is what commits cost answering; neighbour/without is what it costs that two processors are shared by all of them. The
+  quartiles are those of the ratios of slices that followed each other.
+- A query that waits while the server uses less CPU than the wait is long waits for the machine: another program, or the host of the virtual machine."""
 WARM_UP = 4
 KNOT_TEXT = """\
 template:
@@ -584,7 +591,7 @@ def main():
     reached = goals.table({"change": {"turns": turns}}, [name for name in args.servers.split(",") if name in PEERS])
     if reached is not None and args.acceptance:
         tables.append(reached)
-    results.keep("change", "Zones changed from outside while they are served.", tables, [], turns, load_before)
+    results.keep("change", WHAT, tables, [], turns, load_before)
     return 0
 
 
