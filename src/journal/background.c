@@ -271,9 +271,15 @@ static knot_err_t background_read(background_t *work)
 			journal_end_read(journal, txn);
 			return KNOT_EAGAIN;
 		}
-		work->range = background_choose(&work->chain, borders, border_count, work->limits);
-		err = work->range.freed > 0 ? journal_chain_load(journal, txn, work->zone, &work->chain, &work->range)
-					    : KNOT_ENOENT;
+		size_t damaged = journal_count_damaged(&work->chain), before;
+		do { /* what turns out to be damaged is left out */
+			before = damaged;
+			work->range = background_choose(&work->chain, borders, border_count, work->limits);
+			err = work->range.freed > 0
+					      ? journal_chain_load(journal, txn, work->zone, &work->chain, &work->range)
+					      : KNOT_ENOENT;
+			damaged = journal_count_damaged(&work->chain);
+		} while (err == KNOT_EMALF && damaged > before);
 	}
 	journal_end_read(journal, txn);
 	return err;

@@ -242,6 +242,9 @@ KNOT_MUST_USE knot_err_t journal_chain_read(
 		journal_t *journal, MDB_txn *txn, knot_name_t zone, journal_chain_t *ret_chain);
 void journal_chain_done(journal_chain_t *chain);
 
+/** How many entries of the chain are known to be damaged. */
+size_t journal_count_damaged(const journal_chain_t *chain);
+
 /** Bytes of the chain, and of its largest entry. */
 uint64_t journal_chain_bytes(const journal_chain_t *chain, uint64_t *ret_largest);
 

@@ -456,6 +456,37 @@ static void test_goes_on_before_damage(void **state)
 	}
 }
 
+/* Damage that comes while the journal is open: changes are stored on, and others are merged. */
+static void test_stores_beside_damage(void **state)
+{
+	(void)state;
+	static const size_t lens[] = { 200, 30000 }; /* in one value, and in pieces */
+	static const bool never;
+	const journal_limits_t merging = { .usage_max = 100 << 20, .depth_max = 4, .may_merge = true };
+	for (size_t i = 0; i < KNOT_LEN(lens); i++) {
+		journal_t *journal = begin();
+		for (uint32_t serial = 1; serial < 5; serial++) {
+			assert_int_equal(test_append_to(journal, zone_a, serial, serial + 1, lens[i], &merging),
+					KNOT_OK);
+		}
+		damage_change(2, 3, lens[i]);
+		for (uint32_t serial = 5; serial < 300; serial++) {
+			assert_int_equal(test_append_to(journal, zone_a, serial, serial + 1, lens[i], &merging),
+					KNOT_OK);
+			if (serial % 7 == 0) {
+				assert_int_equal(journal_merge(journal, zone_a, &merging, &never, NULL), KNOT_OK);
+			}
+		}
+		test_spell_t s = { .left = 1000 };
+		assert_int_equal(journal_each(journal, zone_a, test_spell, &s), KNOT_EMALF);
+		assert_non_null(strstr(s.text, "-300 "));
+		journal_info_t info;
+		assert_int_equal(journal_info(journal, zone_a, &info), KNOT_OK);
+		assert_in_range(info.changes, 2, 4 + JOURNAL_DEPTH_MORE);
+		journal_close(journal);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -469,6 +500,7 @@ int main(void)
 		cmocka_unit_test(test_opened_later),
 		cmocka_unit_test(test_read_only_makes_nothing),
 		cmocka_unit_test(test_goes_on_before_damage),
+		cmocka_unit_test(test_stores_beside_damage),
 	};
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

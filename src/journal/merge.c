@@ -93,6 +93,15 @@ knot_err_t journal_chain_read(journal_t *journal, MDB_txn *txn, knot_name_t zone
 	return err;
 }
 
+size_t journal_count_damaged(const journal_chain_t *chain)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < chain->count; i++) {
+		count += chain->links[i].is_damaged;
+	}
+	return count;
+}
+
 uint64_t journal_chain_bytes(const journal_chain_t *chain, uint64_t *ret_largest)
 {
 	uint64_t bytes = 0;
@@ -356,8 +365,15 @@ static knot_err_t plan_merge(
 	if (err != KNOT_OK) {
 		return err == KNOT_ENOENT ? KNOT_ESPACE : err;
 	}
-	err = plan_choose(chain, op, &range);
-	return err == KNOT_OK ? plan_load(journal, op, chain, range, ret_merge) : err;
+	/* What turns out to be damaged is left out. */
+	size_t damaged = journal_count_damaged(chain), before;
+	do {
+		before = damaged;
+		err = plan_choose(chain, op, &range);
+		err = err == KNOT_OK ? plan_load(journal, op, chain, range, ret_merge) : err;
+		damaged = journal_count_damaged(chain);
+	} while (err == KNOT_EMALF && damaged > before);
+	return err;
 }
 
 knot_err_t journal_plan_merge(
