@@ -3,7 +3,7 @@
  * Reading the journal that Knot DNS left, to print it and to take it over.
  *
  * Owns one open file, `data.mdb` in Knot's folder of the journal. It is never written to, and LMDB never opens it: its
- * pages are read with sys/lmdb_check.h, which believes nothing in them. So damage anywhere is KNOT_EMALF, and a switch
+ * pages are read with sys/lmdb_reader.h, which believes nothing in them. So damage anywhere is KNOT_EMALF, and a switch
  * back to Knot DNS finds the file as it was. Layout: knot.c. One thread at a time.
  *
  * Versions 1 to 3 are read. What is stored of a zone is at most one whole zone or one merged change, and a chain of

@@ -127,6 +127,7 @@ static bool source_note_soa(const changeset_rr_t *rr, bool is_added, void *ctx)
 }
 
 typedef struct {
+	bool is_ours; /* merged changes are counted like others, and there may be several */
 	uint64_t changes;
 	bool has_whole, has_merged;
 	source_soas_t merged, first, last;
@@ -140,19 +141,20 @@ static bool source_note_entry(const journal_entry_t *entry, void *ctx)
 	bool is_whole = entry->kind == JOURNAL_WHOLE;
 	seen->err = changeset_each(
 			entry->change.payload, is_whole ? CHANGESET_WHOLE : CHANGESET_STEP, source_note_soa, &soas);
-	if (entry->kind == JOURNAL_MERGED) {
+	bool is_merged = entry->kind == JOURNAL_MERGED && !seen->is_ours;
+	if (is_merged) {
 		seen->has_merged = true;
 		seen->merged = soas;
 	}
 	seen->has_whole |= is_whole;
-	if (entry->kind == JOURNAL_STEP && seen->changes++ == 0) {
+	if (!is_whole && !is_merged && seen->changes++ == 0) {
 		seen->first = soas;
 	}
 	seen->last = soas;
 	return seen->err == KNOT_OK;
 }
 
-/* In the order in which Knot checks. Our own journal has no merged change beside others, and counts by itself. */
+/* In the order in which Knot checks. */
 static unsigned source_judge(const source_seen_t *seen, const journal_knot_info_t *info)
 {
 	const struct {
@@ -177,7 +179,7 @@ static unsigned source_judge(const source_seen_t *seen, const journal_knot_info_
 
 unsigned source_check(const source_t *source, knot_name_t zone, knot_err_t *ret_err)
 {
-	source_seen_t seen = { .err = KNOT_OK };
+	source_seen_t seen = { .is_ours = source->ours != NULL, .err = KNOT_OK };
 	journal_knot_info_t info = { .has_changes = true };
 	if (source->knot != NULL) {
 		*ret_err = journal_knot_info(source->knot, zone, &info);
@@ -195,11 +197,5 @@ unsigned source_check(const source_t *source, knot_name_t zone, knot_err_t *ret_
 	}
 	*ret_err = source_each(source, zone, NULL, source_note_entry, &seen);
 	*ret_err = *ret_err == KNOT_OK ? seen.err : *ret_err;
-	if (source->ours != NULL && seen.has_merged) {
-		/* It is counted as a change, and is the first one. */
-		seen.first = seen.merged;
-		seen.changes++;
-		seen.has_merged = false;
-	}
 	return *ret_err == KNOT_OK ? source_judge(&seen, &info) : 0;
 }

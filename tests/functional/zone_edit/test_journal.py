@@ -4,13 +4,15 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import time
 
 import pytest
 
 from edited import ZONE, addresses, edit, records, serial, start
 from harness.disk import fill, small_disk
-from harness.server import is_ours
+from harness.server import built, is_ours
+from harness.waiting import PATIENCE
 
 NEVER = "zonefile-sync: -1"
 
@@ -527,3 +529,20 @@ def test_no_journal_without_changes(knotd):
     start(knotd, items=items("whole", "changes"))
     knotd.stop()
     assert not (knotd.dir / "db" / "journal").exists() and not (knotd.dir / "journal").exists()
+
+
+@pytest.mark.ours
+def test_check_of_merged_changes(knotd):
+    """`kjournalprint -H` has nothing against changes that are merged on either side of the image's serial."""
+    start(knotd, items=f"{NEVER}\njournal-max-depth: 5")
+    for number in range(4):
+        edit(knotd, f"n{number} 60 A 192.0.2.2")
+    knotd.wait(lambda: re.search(r"\b9\b", knotd.knotc("zone-image", "example").stdout), what="the image")
+    for number in range(4, 11):
+        edit(knotd, f"n{number} 60 A 192.0.2.2")
+    journal = ("-D", str(knotd.dir / "db" / "journal"))
+    for options in ((), ("-H",)):
+        done = subprocess.run([built("kjournalprint", "tools"), *journal, *options, "-d", "example"], capture_output=True, text=True, timeout=60 * PATIENCE)
+        assert done.returncode == 0 and "code" not in done.stderr, (options, done)
+        # 5 -> 9, 9 -> 13, 13 -> 14 ...: one merged change less if another image is saved meanwhile.
+        assert done.stdout.startswith("5 -> ") and "-> 16 " in done.stdout, done
