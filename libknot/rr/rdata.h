@@ -10,6 +10,8 @@
 #include "libknot/name/name.h"
 #include "libknot/rr/rrtype.h"
 
+#include <assert.h>
+
 enum {
 	KNOT_RDATA_MAX = 65535,   /* bytes */
 	KNOT_RDATA_NAMES_MAX = 2, /* names in one RDATA: SOA, RP, MINFO, PX have two */
@@ -20,6 +22,31 @@ enum {
 	KNOT_RDATA_LOWER = 1 << 1,      /* lower-cased in canonical form (RFC 4034 6.2) */
 	KNOT_RDATA_ADDITIONAL = 1 << 2, /* its addresses belong in ADDITIONAL: NS, MX, SRV, SVCB, HTTPS targets */
 };
+
+/* A SOA ends with five numbers: serial, refresh, retry, expire, minimum (RFC 1035 3.3.13). */
+enum {
+	KNOT_SOA_NUMBERS_LEN = 20,
+	KNOT_SOA_LEN_MAX = 2 * KNOT_NAME_MAX + KNOT_SOA_NUMBERS_LEN,
+};
+
+/** Where the serial is in checked RDATA of a SOA. */
+static inline size_t knot_soa_serial_off(size_t rdata_len)
+{
+	assert(rdata_len >= KNOT_SOA_NUMBERS_LEN + 2 && rdata_len <= KNOT_SOA_LEN_MAX);
+	return rdata_len - KNOT_SOA_NUMBERS_LEN;
+}
+
+/** The serial in checked RDATA of a SOA. */
+static inline uint32_t knot_soa_serial(knot_bytes_t rdata)
+{
+	return load_be32(rdata.data + knot_soa_serial_off(rdata.len));
+}
+
+/** Set it. */
+static inline void knot_soa_set_serial(knot_mut_bytes_t rdata, uint32_t serial)
+{
+	store_be32(rdata.data + knot_soa_serial_off(rdata.len), serial);
+}
 
 /** One name within RDATA: `wire[off..off+len)` of the RDATA. */
 typedef struct {

@@ -6,11 +6,10 @@
 #include <string.h>
 
 #include "src/event/faults.h"
+#include "src/event/name_list.h"
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
 #include "src/zone/diff.h"
-
-#include <xxhash.h>
 
 static void changes_log_notice(const char *path, const char *text)
 {
@@ -46,8 +45,6 @@ knot_err_t changes_reopen(journal_t *journal, char *reason)
 	knot_err_t err = journal_reopen(journal, &was_closed, &why);
 	if (err != KNOT_OK) {
 		snprintf(reason, FAULT_REASON_MAX, "journal, %s", why.text);
-	} else if (was_closed && why.text[0] != '\0') {
-		log_server(LOG_WARNING, "journal opened (%s)", why.text);
 	} else if (was_closed) {
 		log_server(LOG_INFO, "journal opened");
 	}
@@ -275,27 +272,12 @@ static bool changes_redo(const journal_entry_t *entry, void *ctx)
 	return since->err == KNOT_OK;
 }
 
-/* A SOA may differ in its serial only; then what is left of it is the same. */
-static bool changes_note_difference(const zone_rr_t *rr, bool is_added, void *ctx)
-{
-	enum { NUMBERS_LEN = 20, SERIAL_LEN = 4 }; /* bytes behind the names of a SOA, the serial first */
-	uint64_t *sums = ctx;                      /* of the SOAs: removed, added; and 1 if anything else differs */
-	if (rr->type != KNOT_TYPE_SOA) {
-		sums[2] = 1;
-		return false;
-	}
-	size_t front = rr->rdata.len - NUMBERS_LEN;
-	uint64_t sum = XXH3_64bits_withSeed(rr->rdata.data, front, rr->ttl);
-	sums[is_added] = XXH3_64bits_withSeed(rr->rdata.data + front + SERIAL_LEN, NUMBERS_LEN - SERIAL_LEN, sum);
-	return true;
-}
-
 bool changes_lead_from(journal_t *journal, const zone_build_params_t *params, const zone_contents_t *file,
 		const zone_contents_t *now)
 {
 	changes_since_t since = { .last = 0 };
 	zone_contents_t *next;
-	uint64_t sums[3] = { 0 };
+	bool differs = true;
 	if (journal_each(journal, params->origin, changes_find_last_file, &since) != KNOT_OK || since.is_unsure ||
 			zone_txn_begin(file, params, &since.txn) != KNOT_OK) {
 		return false;
@@ -309,9 +291,9 @@ bool changes_lead_from(journal_t *journal, const zone_build_params_t *params, co
 	if (changes_build(since.txn, file, params, &next) != KNOT_OK) {
 		return false;
 	}
-	err = zone_diff(next, now, changes_note_difference, sums);
+	err = zone_differs(next, now, ZONE_DIFFERS_BUT_SERIAL, &differs);
 	zone_contents_free(next);
-	return err == KNOT_OK && sums[2] == 0 && sums[0] == sums[1];
+	return err == KNOT_OK && !differs;
 }
 
 /* ---- Removing ---- */
@@ -328,48 +310,16 @@ knot_err_t changes_drop(journal_t *journal, knot_name_t name)
 	return err;
 }
 
-/** Names of zones, one behind the other. */
-typedef struct {
-	bool (*wanted)(knot_name_t name, void *ctx);
-	void *ctx;
-	uint8_t *wires; /* owned */
-	size_t len, max;
-	bool failed;
-} changes_names_t;
-
-static bool changes_note_name(knot_name_t name, void *ctx)
-{
-	changes_names_t *names = ctx;
-	if (!names->wanted(name, names->ctx)) {
-		return true;
-	}
-	if (names->max - names->len < name.len) {
-		size_t max = 2 * names->max + KNOT_NAME_MAX;
-		uint8_t *grown = realloc(names->wires, max);
-		if (grown == NULL) {
-			names->failed = true;
-			return false;
-		}
-		names->wires = grown;
-		names->max = max;
-	}
-	memcpy(names->wires + names->len, name.wire, name.len);
-	names->len += name.len;
-	return true;
-}
-
 knot_err_t changes_drop_if(journal_t *journal, bool (*wanted)(knot_name_t name, void *ctx), void *ctx)
 {
-	changes_names_t names = { .wanted = wanted, .ctx = ctx };
-	knot_err_t err = journal_each_zone(journal, changes_note_name, &names);
+	name_list_t names = { .wanted = wanted, .ctx = ctx };
+	knot_err_t err = journal_each_zone(journal, name_list_visit, &names);
 	err = err == KNOT_ENOENT ? KNOT_OK : err;
-	err = err == KNOT_OK && names.failed ? KNOT_ENOMEM : err;
-	for (size_t pos = 0; pos < names.len;) {
-		knot_name_t name = knot_name_of(names.wires + pos);
+	err = err == KNOT_OK && names.is_full ? KNOT_ENOMEM : err;
+	for (knot_name_t name; name_list_take(&names, &name, 1) > 0;) {
 		knot_err_t drop_err = changes_drop(journal, name);
 		err = err == KNOT_OK ? drop_err : err;
-		pos += name.len;
 	}
-	free(names.wires);
+	name_list_free(&names);
 	return err;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "src/event/name_list.h"
 #include "src/sys/lock.h"
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
@@ -467,63 +468,17 @@ knot_err_t images_remove(images_t *images, const knot_name_t *names, size_t coun
 	return err;
 }
 
-/** Names of images to remove, one after the other in wire form. */
-typedef struct {
-	bool (*wanted)(knot_name_t name, void *ctx);
-	void *ctx;
-	uint8_t *wires; /* owned */
-	size_t len, max;
-	size_t count;
-	bool failed;
-} removal_t;
-
-static bool images_add_to_removal(knot_name_t name, void *ctx)
-{
-	removal_t *removal = ctx;
-	if (!removal->wanted(name, removal->ctx)) {
-		return true;
-	}
-	if (removal->max - removal->len < KNOT_NAME_MAX) {
-		size_t max = 2 * removal->max + KNOT_NAME_MAX;
-		uint8_t *grown = realloc(removal->wires, max);
-		if (grown == NULL) {
-			removal->failed = true;
-			return false;
-		}
-		removal->wires = grown;
-		removal->max = max;
-	}
-	memcpy(removal->wires + removal->len, name.wire, name.len);
-	removal->len += name.len;
-	removal->count++;
-	return true;
-}
-
-static knot_err_t images_remove_names(images_t *images, const removal_t *removal)
-{
-	enum { BATCH = 1024 };
-	knot_name_t names[BATCH];
-	knot_err_t err = KNOT_OK;
-	size_t pos = 0;
-	for (size_t done = 0; done < removal->count && err == KNOT_OK;) {
-		size_t count = 0, removed;
-		while (count < BATCH && done < removal->count) {
-			names[count] = knot_name_of(removal->wires + pos);
-			pos += names[count++].len;
-			done++;
-		}
-		err = images_remove(images, names, count, &removed);
-	}
-	return err;
-}
-
 knot_err_t images_remove_if(images_t *images, bool (*wanted)(knot_name_t name, void *ctx), void *ctx)
 {
-	removal_t removal = { .wanted = wanted, .ctx = ctx };
-	knot_err_t err = images->store != NULL ? store_each(images->store, images_add_to_removal, &removal) : KNOT_OK;
-	err = err == KNOT_OK && removal.failed ? KNOT_ENOMEM : err;
-	err = err == KNOT_OK ? images_remove_names(images, &removal) : err;
-	free(removal.wires);
+	enum { BATCH = 1024 }; /* in a transaction */
+	knot_name_t names[BATCH];
+	name_list_t list = { .wanted = wanted, .ctx = ctx };
+	knot_err_t err = images->store != NULL ? store_each(images->store, name_list_visit, &list) : KNOT_OK;
+	err = err == KNOT_OK && list.is_full ? KNOT_ENOMEM : err;
+	for (size_t count, removed; err == KNOT_OK && (count = name_list_take(&list, names, BATCH)) > 0;) {
+		err = images_remove(images, names, count, &removed);
+	}
+	name_list_free(&list);
 	return err;
 }
 

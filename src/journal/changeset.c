@@ -191,10 +191,3 @@ knot_err_t changeset_each(knot_bytes_t payload, changeset_kind_t kind, changeset
 	}
 	return soas == soas_wanted ? KNOT_OK : KNOT_EMALF;
 }
-
-uint32_t changeset_soa_serial(knot_bytes_t rdata)
-{
-	enum { NUMBERS = 20 }; /* serial, refresh, retry, expire, minimum stand behind the two names */
-	assert(rdata.len > NUMBERS);
-	return load_be32(rdata.data + rdata.len - NUMBERS);
-}

@@ -71,6 +71,3 @@ void changeset_discard(changeset_writer_t *writer);
  */
 KNOT_MUST_USE knot_err_t changeset_each(
 		knot_bytes_t payload, changeset_kind_t kind, changeset_visit_t visit, void *ctx);
-
-/** The serial in the RDATA of a SOA; rdata: checked. */
-uint32_t changeset_soa_serial(knot_bytes_t rdata);

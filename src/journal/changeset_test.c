@@ -46,7 +46,7 @@ static bool spell(const changeset_rr_t *rr, bool is_added, void *ctx)
 	spell_t *s = ctx;
 	size_t room = sizeof(s->text) - s->len;
 	int len = rr->type == KNOT_TYPE_SOA ? snprintf(s->text + s->len, room, "%cSOA %u ", is_added ? '+' : '-',
-							      changeset_soa_serial(rr->rdata))
+							      knot_soa_serial(rr->rdata))
 					    : snprintf(s->text + s->len, room, "%c%c/%u=%.*s ", is_added ? '+' : '-',
 							      rr->owner.wire[1], rr->ttl, (int)rr->rdata.len,
 							      rr->rdata.len > 0 ? (const char *)rr->rdata.data : "");

@@ -126,7 +126,7 @@ static inline bool test_see(const changeset_rr_t *rr, bool is_added, void *ctx)
 	test_seen_t *seen = ctx;
 	seen->counts[is_added]++;
 	if (rr->type == KNOT_TYPE_SOA) {
-		seen->serials[is_added] = changeset_soa_serial(rr->rdata);
+		seen->serials[is_added] = knot_soa_serial(rr->rdata);
 		seen->has[is_added] = true;
 	}
 	return true;

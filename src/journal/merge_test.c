@@ -96,7 +96,7 @@ static bool apply(const changeset_rr_t *rr, bool is_added, void *ctx)
 	apply_t *a = ctx;
 	a->counts[is_added]++;
 	if (rr->type == KNOT_TYPE_SOA) {
-		uint32_t serial = changeset_soa_serial(rr->rdata);
+		uint32_t serial = knot_soa_serial(rr->rdata);
 		a->failed = a->failed || (!is_added && a->zone.serial != serial);
 		a->zone.serial = serial;
 		return true;

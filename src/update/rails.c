@@ -43,13 +43,6 @@ static bool rails_keep_apex_ns(const rails_policy_t *policy, const zone_contents
 	return false;
 }
 
-static bool rails_note_difference(const zone_rr_t *rr, bool is_added, void *ctx)
-{
-	(void)rr, (void)is_added;
-	*(bool *)ctx = true;
-	return false;
-}
-
 static bool rails_keep_newer_serial(const rails_policy_t *policy, const zone_contents_t *old,
 		const zone_contents_t *next, char reason[static RAILS_REASON_MAX], knot_err_t *ret_err)
 {
@@ -59,7 +52,7 @@ static bool rails_keep_newer_serial(const rails_policy_t *policy, const zone_con
 	}
 	bool is_same = next->serial == old->serial, is_changed = false;
 	if (is_same) {
-		*ret_err = zone_diff(old, next, rails_note_difference, &is_changed);
+		*ret_err = zone_differs(old, next, ZONE_DIFFERS_AT_ALL, &is_changed);
 		if (*ret_err != KNOT_OK) {
 			return false;
 		}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/update/serial.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -36,13 +35,11 @@ uint32_t update_serial_next(uint32_t serial, conf_serial_policy_t policy, uint64
 
 /* ---- In a transaction ---- */
 
-enum { SOA_NUMBERS_LEN = 20 }; /* bytes behind the names, the serial first */
-
 typedef struct {
 	bool found;
 	uint32_t ttl;
 	size_t len;
-	uint8_t rdata[2 * KNOT_NAME_MAX + SOA_NUMBERS_LEN];
+	uint8_t rdata[KNOT_SOA_LEN_MAX];
 } soa_t;
 
 static bool serial_take_soa(const zone_rr_t *rr, void *ctx)
@@ -66,8 +63,7 @@ bool update_serial(const zone_txn_t *txn, knot_name_t origin, uint32_t *ret_seri
 	soa_t soa;
 	bool found = serial_find_soa(txn, origin, &soa);
 	if (found) {
-		assert(soa.len >= SOA_NUMBERS_LEN + 2);
-		*ret_serial = load_be32(soa.rdata + soa.len - SOA_NUMBERS_LEN);
+		*ret_serial = knot_soa_serial((knot_bytes_t){ soa.rdata, soa.len });
 	}
 	return found;
 }
@@ -80,8 +76,7 @@ knot_err_t update_set_serial(zone_txn_t *txn, knot_name_t origin, uint32_t seria
 	}
 	knot_err_t err = zone_txn_remove_all(txn, origin, KNOT_TYPE_SOA);
 	if (err == KNOT_OK) {
-		assert(soa.len >= SOA_NUMBERS_LEN + 2);
-		store_be32(soa.rdata + soa.len - SOA_NUMBERS_LEN, serial);
+		knot_soa_set_serial((knot_mut_bytes_t){ soa.rdata, soa.len }, serial);
 		err = zone_txn_put(txn, origin, KNOT_TYPE_SOA, soa.ttl, (knot_bytes_t){ soa.rdata, soa.len });
 	}
 	return err;

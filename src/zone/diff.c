@@ -9,6 +9,7 @@
 #include "src/zone/record_list.h"
 #include "src/zone/tree_diff.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { TREES = 3 }; /* auth, glue, nsec3 */
@@ -157,6 +158,55 @@ knot_err_t zone_diff(const zone_contents_t *before, const zone_contents_t *after
 	}
 	for (unsigned i = 0; i < TREES; i++) {
 		free(d.lists[i].names);
+	}
+	return err;
+}
+
+/* ---- Whether there is a difference ---- */
+
+typedef struct {
+	zone_differs_t what;
+	bool differs;
+	size_t soa_len; /* of the SOA that was removed, with its TTL in front and without serial; 0: none was */
+	uint8_t soa[4 + KNOT_SOA_LEN_MAX];
+} differing_t;
+
+/* What was removed comes first: the SOA of `before`, then that of `after`. */
+static bool differs_look_at_soa(differing_t *d, const zone_rr_t *rr, bool is_added)
+{
+	uint8_t soa[sizeof(d->soa)];
+	assert(rr->rdata.len <= KNOT_SOA_LEN_MAX); /* versions are checked */
+	size_t len = sizeof(uint32_t) + rr->rdata.len;
+	store_be32(soa, rr->ttl);
+	memcpy(soa + sizeof(uint32_t), rr->rdata.data, rr->rdata.len);
+	knot_soa_set_serial((knot_mut_bytes_t){ soa + sizeof(uint32_t), rr->rdata.len }, 0);
+	if (is_added) {
+		d->differs = d->soa_len != len || memcmp(d->soa, soa, len) != 0;
+		d->soa_len = 0;
+	} else {
+		memcpy(d->soa, soa, len);
+		d->soa_len = len;
+	}
+	return !d->differs;
+}
+
+static bool differs_look(const zone_rr_t *rr, bool is_added, void *ctx)
+{
+	differing_t *d = ctx;
+	if (d->what == ZONE_DIFFERS_BUT_SERIAL && rr->type == KNOT_TYPE_SOA) {
+		return differs_look_at_soa(d, rr, is_added);
+	}
+	d->differs = true;
+	return false;
+}
+
+knot_err_t zone_differs(
+		const zone_contents_t *before, const zone_contents_t *after, zone_differs_t what, bool *ret_differs)
+{
+	differing_t d = { .what = what };
+	knot_err_t err = zone_diff(before, after, differs_look, &d);
+	if (err == KNOT_OK) {
+		*ret_differs = d.differs || d.soa_len > 0;
 	}
 	return err;
 }

@@ -22,3 +22,13 @@ typedef bool (*zone_diff_cb)(const zone_rr_t *rr, bool is_added, void *ctx);
  */
 KNOT_MUST_USE knot_err_t zone_diff(
 		const zone_contents_t *before, const zone_contents_t *after, zone_diff_cb visit, void *ctx);
+
+/** What counts as a difference. */
+typedef enum {
+	ZONE_DIFFERS_AT_ALL,
+	ZONE_DIFFERS_BUT_SERIAL, /* whatever the serials are */
+} zone_differs_t;
+
+/** Whether two versions differ: zone_diff() up to the first difference that counts. KNOT_ENOMEM. */
+KNOT_MUST_USE knot_err_t zone_differs(
+		const zone_contents_t *before, const zone_contents_t *after, zone_differs_t what, bool *ret_differs);

@@ -18,7 +18,8 @@ static const zone_build_params_t params = {
 	.origin = { origin_wire, 6, 1 }, .default_ttl = 60, .checks = ZONE_CHECKS_SOFT
 };
 
-#define SOA "@ 60 SOA m r %u 2 3 4 5\n"
+#define SOA            "@ 60 SOA m r %u 2 3 4 5\n"
+#define SOA_OF(serial) "@ 60 SOA m r " #serial " 2 3 4 5\n"
 
 static zone_contents_t *build(const char *text)
 {
@@ -129,6 +130,37 @@ static zone_contents_t *build_large(unsigned names)
 	return zone;
 }
 
+static void test_differs(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *before, *after;
+		bool at_all, but_serial;
+	} rows[] = {
+		{ SOA_OF(1) "a 60 A 192.0.2.1\n", SOA_OF(1) "a 60 A 192.0.2.1\n", false, false },
+		{ SOA_OF(1) "a 60 A 192.0.2.1\n", SOA_OF(7) "a 60 A 192.0.2.1\n", true, false },
+		{ SOA_OF(1) "a 60 A 192.0.2.1\n", SOA_OF(7) "a 61 A 192.0.2.1\n", true, true },
+		{ SOA_OF(1) "a 60 A 192.0.2.1\n", SOA_OF(1) "b 60 A 192.0.2.1\n", true, true },
+		{ SOA_OF(1), "@ 60 SOA m r 7 2 3 4 6\n", true, true },
+		{ SOA_OF(1), "@ 61 SOA m r 7 2 3 4 5\n", true, true },
+		{ SOA_OF(1), "@ 60 SOA m rr 7 2 3 4 5\n", true, true },
+		{ SOA_OF(1) "a 60 A 192.0.2.1\n", NULL, true, true },
+		{ SOA_OF(1), NULL, true, true },
+		{ NULL, SOA_OF(1), true, true },
+		{ NULL, NULL, false, false },
+	};
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		zone_contents_t *before = rows[i].before != NULL ? build(rows[i].before) : NULL;
+		zone_contents_t *after = rows[i].after != NULL ? build(rows[i].after) : NULL;
+		bool at_all, but_serial;
+		assert_int_equal(zone_differs(before, after, ZONE_DIFFERS_AT_ALL, &at_all), KNOT_OK);
+		assert_int_equal(zone_differs(before, after, ZONE_DIFFERS_BUT_SERIAL, &but_serial), KNOT_OK);
+		assert_true(at_all == rows[i].at_all && but_serial == rows[i].but_serial);
+		zone_contents_free(before);
+		zone_contents_free(after);
+	}
+}
+
 static zone_contents_t *change_one(const zone_contents_t *base)
 {
 	static uint8_t wire[] = "\6name-0\4zone", rdata[] = { 198, 51, 100, 1 };
@@ -178,6 +210,6 @@ static void test_cost(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_order), cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_chain), cmocka_unit_test(test_cost) };
+		cmocka_unit_test(test_chain), cmocka_unit_test(test_differs), cmocka_unit_test(test_cost) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,11 +35,11 @@ void zone_facts_note(zone_contents_t *zone, zone_ref_t apex)
 	facts_move_salt(zone);
 	const zone_rrset_t *soa = zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_SOA);
 	assert(soa != NULL);
-	/* Five numbers end the RDATA of the SOA, the first RR there is. */
+	/* The RDATA of the SOA, which ends with the minimum, is the first RR that there is. */
 	const uint8_t *rr = zone_rrset_body(soa).bytes;
-	const uint8_t *end = rr + ZONE_RR_RDATA_OFF + load_be16(rr + ZONE_RR_RDATA_LEN_OFF);
-	uint32_t ttl = load_be32(rr + ZONE_RR_TTL_OFF), minimum = load_be32(end - 4);
-	zone->serial = load_be32(end - 20);
+	knot_bytes_t rdata = { rr + ZONE_RR_RDATA_OFF, load_be16(rr + ZONE_RR_RDATA_LEN_OFF) };
+	uint32_t ttl = load_be32(rr + ZONE_RR_TTL_OFF), minimum = load_be32(rdata.data + rdata.len - 4);
+	zone->serial = knot_soa_serial(rdata);
 	zone->soa_minimum_ttl = minimum < ttl ? minimum : ttl;
 	zone->is_signed = false;
 	for (unsigned i = 0; i < zone_node_rrset_count(zone->apex); i++) {

@@ -28,7 +28,7 @@ static bool print_note(const changeset_rr_t *rr, bool is_added, void *ctx)
 	print_facts_t *facts = ctx;
 	facts->counts[is_added]++;
 	if (rr->type == KNOT_TYPE_SOA) {
-		facts->serials[is_added] = changeset_soa_serial(rr->rdata);
+		facts->serials[is_added] = knot_soa_serial(rr->rdata);
 	} else if ((facts->seen[rr->type / 8] >> rr->type % 8 & 1) == 0) {
 		facts->seen[rr->type / 8] |= (uint8_t)(1u << rr->type % 8);
 		facts->types[facts->type_count++] = rr->type;

@@ -120,7 +120,7 @@ static bool source_note_soa(const changeset_rr_t *rr, bool is_added, void *ctx)
 {
 	source_soas_t *soas = ctx;
 	if (rr->type == KNOT_TYPE_SOA && !soas->has[is_added]) {
-		soas->serials[is_added] = changeset_soa_serial(rr->rdata);
+		soas->serials[is_added] = knot_soa_serial(rr->rdata);
 		soas->has[is_added] = true;
 	}
 	return true;

@@ -26,10 +26,10 @@ def locked(daemon):
 
 
 @contextlib.contextmanager
-def replaced(daemon):
-    """Something that LMDB can't open has the database's name."""
-    path = daemon.dir / JOURNAL / "data.mdb"
-    path.rename(daemon.dir / "kept")
+def broken(daemon):
+    """LMDB can't open its lock file."""
+    path = daemon.dir / JOURNAL / "lock.mdb"
+    path.unlink(missing_ok=True)
     path.mkdir()
     try:
         (path / "something").write_text("")
@@ -37,7 +37,6 @@ def replaced(daemon):
     finally:
         (path / "something").unlink()
         path.rmdir()
-        (daemon.dir / "kept").rename(path)
 
 
 def commit(daemon, *words):
@@ -70,11 +69,11 @@ def prepare(daemon, items):
     (daemon.dir / "old").rename(daemon.dir / "db" / "images")
 
 
-@pytest.mark.parametrize("broken", [locked, replaced])
+@pytest.mark.parametrize("closed", [locked, broken])
 @pytest.mark.parametrize("items", ["zonefile-sync: -1", "zonefile-sync: -1\nzonefile-load: difference\njournal-content: all", "zonefile-sync: 1h"])
-def test_nothing_is_forgotten(knotd, broken, items):
+def test_nothing_is_forgotten(knotd, closed, items):
     prepare(knotd, items)
-    with broken(knotd) as why:
+    with closed(knotd) as why:
         knotd.start()
         knotd.wait_log(r"error: journal, failed to open '\S+' \(.*" + why)
         knotd.wait_log(r"error: \[example\.\] zone event 'load' failed")

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/event/load_steps.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/sys/log.h"
+#include "src/update/serial.h"
+#include "src/zone/diff.h"
+
+knot_err_t load_from_file(loading_t *loading)
+{
+	zone_contents_t *contents;
+	load_source_t source;
+	loading->outcome = LOAD_FROM_FILE;
+	knot_err_t err = load_read_and_apply(loading, &contents, &source);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	if (source_is_ahead(loading->source) && !source_is_ahead(&source)) {
+		log_zone(LOG_NOTICE, loading->report.name,
+				"zone file changed, it replaces changes that were not written to it");
+	}
+	return load_publish_whole(loading, UPDATE_FILE, contents, &source);
+}
+
+/* ---- The file's differences ---- */
+
+/** Differences on their way into a transaction. */
+typedef struct {
+	zone_txn_t *txn;
+	bool ignores_serial;
+	uint32_t serial; /* that SOAs get if it ignores theirs */
+	knot_err_t err;
+} load_merge_t;
+
+/* A SOA of the file with the serial of the base: if nothing else differs, it is there already. */
+static knot_err_t load_merge_soa(load_merge_t *merge, const zone_rr_t *rr)
+{
+	uint8_t rdata[KNOT_SOA_LEN_MAX];
+	assert(rr->rdata.len <= sizeof(rdata)); /* the version was checked */
+	memcpy(rdata, rr->rdata.data, rr->rdata.len);
+	knot_soa_set_serial((knot_mut_bytes_t){ rdata, rr->rdata.len }, merge->serial);
+	knot_err_t err = zone_txn_remove_all(merge->txn, rr->owner, KNOT_TYPE_SOA);
+	return err == KNOT_OK ? zone_txn_put(merge->txn, rr->owner, rr->type, rr->ttl,
+						(knot_bytes_t){ rdata, rr->rdata.len })
+			      : err;
+}
+
+static bool load_merge_record(const zone_rr_t *rr, bool is_added, void *ctx)
+{
+	load_merge_t *merge = ctx;
+	if (rr->type == KNOT_TYPE_SOA && merge->ignores_serial) {
+		merge->err = is_added ? load_merge_soa(merge, rr) : KNOT_OK;
+	} else {
+		merge->err = is_added ? zone_txn_put(merge->txn, rr->owner, rr->type, rr->ttl, rr->rdata)
+				      : zone_txn_remove(merge->txn, rr->owner, rr->type, rr->rdata);
+	}
+	return merge->err == KNOT_OK;
+}
+
+/* The differences between two versions as edits of the first. */
+static knot_err_t load_diff(const loading_t *loading, const zone_contents_t *base, const zone_contents_t *file,
+		update_t *ret_update)
+{
+	update_t update;
+	knot_err_t err = update_begin(loading->report.name, UPDATE_FILE, base, &update);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	load_merge_t merge = {
+		.txn = update.txn, .ignores_serial = loading->plan.ignores_serial, .serial = base->serial
+	};
+	err = zone_diff(base, file, load_merge_record, &merge);
+	err = err == KNOT_OK ? merge.err : err;
+	if (err != KNOT_OK) {
+		update_end(&update);
+		return err;
+	}
+	*ret_update = update;
+	return KNOT_OK;
+}
+
+static const char *load_name_fault(load_serial_t fault)
+{
+	return fault == LOAD_SERIAL_LOWER ? "decreased" : "incomparable";
+}
+
+/* True if the serial of the file fits; logs otherwise. */
+static bool load_check_serial(loading_t *loading, const zone_contents_t *base, const zone_contents_t *file)
+{
+	load_serial_t fault = loading->plan.ignores_serial ? LOAD_SERIAL_GOOD
+							   : load_compare_serials(base->serial, file->serial);
+	if (fault == LOAD_SERIAL_GOOD) {
+		return true;
+	}
+	load_write_notes(loading);
+	if (load_served(loading) != NULL) {
+		log_zone(LOG_WARNING, loading->report.name, "zone file changed with %s SOA serial",
+				load_name_fault(fault));
+	} else {
+		log_zone(LOG_WARNING, loading->report.name,
+				"zone file changed with SOA serial %s, ignoring zone file and loading from journal",
+				load_name_fault(fault));
+	}
+	return false;
+}
+
+/* Publish the differences. *ret_published: false if there are none; take_next stays then. */
+static knot_err_t load_publish_diff(loading_t *loading, update_t *update, const zone_contents_t *base,
+		uint32_t file_serial, load_source_t *take_next, bool *ret_published)
+{
+	update_policy_t policy = load_policy(&loading->settings, &loading->report);
+	knot_err_t err;
+	bool is_served = load_served(loading) != NULL;
+	*ret_published = zone_txn_is_changed(update->txn, &err);
+	uint32_t serial = base->serial, next = update_serial_next(serial, policy.serial_policy, policy.build.now_s);
+	if (err == KNOT_OK && loading->plan.ignores_serial) {
+		load_note(loading, "zone file parsed, serial updated %u -> %u", file_serial, next);
+		loading->has_between = !*ret_published;
+		loading->between = next;
+	}
+	/* The serial step gives another serial than the file's. */
+	bool is_bumped = loading->plan.ignores_serial || file_serial == serial;
+	if (err == KNOT_OK && *ret_published && is_bumped) {
+		err = source_go_ahead(take_next, loading->settings.path, loading->settings.number, &file_serial);
+	}
+	if (err != KNOT_OK || !*ret_published) {
+		return err;
+	}
+	publish_t publish = load_begin_publish(loading, take_next);
+	update_effects_t effects;
+	update->reason = loading->report.reason;
+	update->is_forced = loading->env->is_forced;
+	update->is_ahead = source_is_ahead(&publish.next);
+	err = publish_update(&publish, update, base, &policy, &effects);
+	if (err == KNOT_OK) {
+		effects.has_base = is_served;
+		load_log_end(loading, &effects, zone_contents(loading->zone)->wire_size);
+	}
+	return err;
+}
+
+/* There are no differences: what is served stays, and is what the file gives. */
+static void load_keep_served(loading_t *loading, const zone_contents_t *served, load_source_t *take_next)
+{
+	const update_effects_t effects = {
+		.has_base = true, .serial_from = served->serial, .serial_to = served->serial
+	};
+	source_clear(loading->source);
+	*loading->source = *take_next;
+	*take_next = (load_source_t){ 0 };
+	load_log_end(loading, &effects, served->wire_size);
+}
+
+static knot_err_t load_merge_file(loading_t *loading, const zone_contents_t *base, zone_contents_t *file,
+		load_source_t *take_next, bool *ret_published)
+{
+	update_t update;
+	knot_err_t err = load_diff(loading, base, file, &update);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = load_publish_diff(loading, &update, base, file->serial, take_next, ret_published);
+	update_end(&update);
+	return err;
+}
+
+knot_err_t load_into_served(loading_t *loading)
+{
+	const zone_contents_t *served = load_served(loading);
+	zone_contents_t *file;
+	load_source_t next;
+	bool is_published = false;
+	loading->outcome = LOAD_FROM_FILE;
+	knot_err_t err = load_read_and_apply(loading, &file, &next);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = load_check_serial(loading, served, file) ? KNOT_OK : KNOT_ERANGE;
+	err = err == KNOT_OK ? load_merge_file(loading, served, file, &next, &is_published) : err;
+	if (err == KNOT_OK && !is_published) {
+		load_keep_served(loading, served, &next);
+	}
+	zone_contents_free(file);
+	source_clear(&next);
+	return err;
+}
+
+/* ---- The journal ---- */
+
+/* The file's differences to the journal's version; without any, that version. */
+static knot_err_t load_journal_and_file(loading_t *loading, zone_contents_t *take_base)
+{
+	zone_contents_t *file;
+	load_source_t next;
+	bool is_published = false;
+	knot_err_t err = load_read_and_apply(loading, &file, &next);
+	if (err != KNOT_OK) {
+		zone_contents_free(take_base);
+		return err;
+	}
+	bool is_good = load_check_serial(loading, take_base, file);
+	uint32_t file_serial = file->serial;
+	/* What isn't in a file that is the same as ever was committed, and stays. */
+	const update_policy_t policy = load_policy(&loading->settings, &loading->report);
+	if (is_good && loading->plan.ignores_serial &&
+			changes_lead_from(loading->env->journal, &policy.build, file, take_base)) {
+		load_note(loading, "zone file parsed, serial %u, not changed", file_serial);
+		is_good = false;
+	}
+	if (is_good) {
+		err = load_merge_file(loading, take_base, file, &next, &is_published);
+	} else {
+		err = source_go_ahead(&next, loading->settings.path, loading->settings.number, &file_serial);
+	}
+	zone_contents_free(file);
+	/* The file breaks a guard rail: the journal's version is served, and the load has failed all the same. */
+	bool is_held_back = err == KNOT_EGUARDRAIL && load_served(loading) == NULL;
+	if ((err == KNOT_OK && !is_published) || is_held_back) {
+		knot_err_t base_err = load_publish_whole(loading, UPDATE_JOURNAL, take_base, &next);
+		err = is_held_back && base_err == KNOT_OK ? KNOT_EGUARDRAIL : base_err;
+	} else {
+		zone_contents_free(take_base);
+	}
+	source_clear(&next);
+	return err;
+}
+
+knot_err_t load_from_journal(loading_t *loading)
+{
+	zone_contents_t *base;
+	const update_policy_t policy = load_policy(&loading->settings, &loading->report);
+	loading->outcome = LOAD_FROM_JOURNAL;
+	knot_err_t err = changes_read_zone(loading->env->journal, &policy.build, &base);
+	if (err != KNOT_OK && loading->settings.load != CONF_ZONEFILE_NONE && loading->plan.reads_file) {
+		loading->plan.base = LOAD_BASE_FILE;
+		return load_from_file(loading);
+	}
+	if (err != KNOT_OK) {
+		return err;
+	}
+	load_note(loading, "zone loaded from journal, serial %u", base->serial);
+	if (loading->plan.reads_file) {
+		return load_journal_and_file(loading, base);
+	}
+	/* The file isn't what these contents were made from, so no image of them may be taken for one of the file. */
+	load_source_t next = { 0 };
+	uint32_t unknown = 0;
+	err = source_go_ahead(&next, loading->settings.path, loading->settings.number, &unknown);
+	if (err != KNOT_OK) {
+		zone_contents_free(base);
+		return err;
+	}
+	next.files->has_serial = false;
+	return load_publish_whole(loading, UPDATE_JOURNAL, base, &next);
+}
+
+/* ---- What the image doesn't lead to ---- */
+
+static bool load_find_any(const journal_entry_t *entry, void *ctx)
+{
+	(void)entry, (void)ctx;
+	return false;
+}
+
+/* True if something else than the image may lead to the journal's last version. */
+static bool load_has_other_base(const loading_t *loading)
+{
+	const sources_t *files = loading->image_source.files;
+	if (loading->journal.has_whole) {
+		return true;
+	}
+	/* What the file gives is the image, or a change begins at the serial that the file had. */
+	return source_is_ahead(&loading->image_source) &&
+	       (!files->has_serial || journal_each_from(loading->env->journal, loading->report.name, files->serial,
+						      load_find_any, NULL) != KNOT_ENOENT);
+}
+
+/* The whole zone in the journal, or the file. */
+static knot_err_t load_other_base(loading_t *loading, zone_contents_t **ret_contents, load_source_t *ret_source)
+{
+	if (!loading->journal.has_whole) {
+		return load_read_and_apply(loading, ret_contents, ret_source);
+	}
+	const update_policy_t policy = load_policy(&loading->settings, &loading->report);
+	load_source_t source;
+	knot_err_t err = source_of_changes(&loading->image_source, loading->settings.path, loading->settings.number,
+			&loading->image->serial, &source);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = changes_read_zone(loading->env->journal, &policy.build, ret_contents);
+	if (err != KNOT_OK) {
+		source_clear(&source);
+		return err;
+	}
+	load_note(loading, "zone loaded from journal, serial %u", (*ret_contents)->serial);
+	*ret_source = source;
+	return KNOT_OK;
+}
+
+/*
+ * The journal has a newer version, but nothing leads to it from the image. Take it from elsewhere, if it is there. What
+ * isn't newer than the image, after all, is older history.
+ */
+static void load_pass_image(loading_t *loading)
+{
+	zone_contents_t *contents;
+	load_source_t source = { 0 };
+	if (!load_has_other_base(loading) || load_other_base(loading, &contents, &source) != KNOT_OK) {
+		return; /* logged */
+	}
+	if ((int32_t)(contents->serial - loading->image->serial) <= 0) {
+		zone_contents_free(contents);
+		source_clear(&source);
+		return;
+	}
+	zone_contents_free(loading->image);
+	source_clear(&loading->image_source);
+	loading->image = contents;
+	loading->image_source = source;
+	loading->plan.base = loading->journal.has_whole ? LOAD_BASE_JOURNAL : LOAD_BASE_FILE;
+	loading->outcome = loading->journal.has_whole ? LOAD_FROM_JOURNAL : LOAD_FROM_FILE;
+}
+
+knot_err_t load_from_image(loading_t *loading)
+{
+	const sources_t *files = loading->image_source.files;
+	const journal_info_t *journal = &loading->journal;
+	loading->outcome = LOAD_FROM_IMAGE;
+	if (!source_is_ahead(&loading->image_source)) {
+		load_note_flushed(loading, loading->image->serial);
+	} else if (files->has_serial) {
+		load_note_flushed(loading, files->serial);
+	}
+	knot_err_t err = load_apply(loading, &loading->image, &loading->image_source);
+	if (err != KNOT_OK) {
+		log_zone(LOG_WARNING, loading->report.name, "failed to load journal (%s)", knot_strerror(err));
+	} else if (loading->plan.has_changes && (journal->has_whole || journal->has_changes) &&
+			(int32_t)(journal->serial_last - loading->image->serial) > 0) {
+		load_pass_image(loading);
+	}
+	zone_contents_t *contents = loading->image;
+	loading->image = NULL;
+	return load_publish_whole(loading, UPDATE_FILE, contents, &loading->image_source);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/event/load_steps.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/sys/log.h"
+#include "src/zone/diff.h"
+
+/* ---- Log ---- */
+
+void load_note(loading_t *loading, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	assert(loading->line_count < LOADING_LINES_MAX);
+	vsnprintf(loading->lines[loading->line_count++], LOADING_LINE_MAX, format, args);
+	va_end(args);
+}
+
+void load_write_notes(loading_t *loading)
+{
+	for (unsigned i = 0; i < loading->line_count; i++) {
+		log_zone(LOG_INFO, loading->report.name, "%s", loading->lines[i]);
+	}
+	loading->line_count = 0;
+}
+
+void load_log_end(loading_t *loading, const update_effects_t *effects, uint64_t size)
+{
+	sys_log_gathered_t lines;
+	char before[16] = "none", by_way[32] = "";
+	if (effects->has_base) {
+		snprintf(before, sizeof(before), "%u", effects->serial_from);
+	}
+	if (loading->has_between) {
+		snprintf(by_way, sizeof(by_way), " -> %u", loading->between);
+	}
+	bool is_image = loading->plan.base == LOAD_BASE_IMAGE;
+	sys_log_gather(&lines);
+	load_write_notes(loading);
+	log_zone(LOG_INFO, loading->report.name, "loaded, serial %s%s -> %u, %llu bytes%s", before, by_way,
+			effects->serial_to, (unsigned long long)size, is_image ? ", from image" : "");
+	sys_log_write_gathered();
+}
+
+/* The lines that Knot writes after the messages about single faults. */
+void load_log_failure(const loading_t *loading, knot_err_t err)
+{
+	log_zone(LOG_ERR, loading->report.name, "failed to parse zone file '%s' (%s)", loading->settings.path,
+			knot_strerror(err));
+	if (err == KNOT_ENOENT) {
+		log_zone(LOG_INFO, loading->report.name, "zone not found");
+	}
+}
+
+void load_warn_of_serial(knot_name_t name, uint32_t before, uint32_t after, bool is_same)
+{
+	int32_t step = (int32_t)(after - before); /* RFC 1982 3.2 */
+	if (step < 0) {
+		log_zone(LOG_WARNING, name, "serial went back, %u -> %u, secondaries keep the old version", before,
+				after);
+	} else if (step == 0 && !is_same) {
+		log_zone(LOG_WARNING, name, "contents changed, but not the serial %u, secondaries keep the old version",
+				after);
+	}
+}
+
+/* ---- Publishing ---- */
+
+/* True if the records are the same, or if there is no memory to compare. */
+static bool load_is_same(const zone_contents_t *a, const zone_contents_t *b)
+{
+	bool differs;
+	return zone_differs(a, b, ZONE_DIFFERS_AT_ALL, &differs) != KNOT_OK || !differs;
+}
+
+static knot_err_t load_flush_is_needless(void *ctx)
+{
+	/* The file that is loaded is newer than what was served. */
+	const loading_t *loading = ctx;
+	const zone_contents_t *served = load_served(loading);
+	if (served != NULL) {
+		changes_mark_flushed(loading->env->journal, loading->report.name, served->serial);
+	}
+	return KNOT_OK;
+}
+
+publish_t load_begin_publish(loading_t *loading, load_source_t *take_next)
+{
+	publish_t publish = {
+		.zone = loading->zone,
+		.source = loading->source,
+		.next = *take_next,
+		.store = { .journal = loading->env->journal,
+				.limits = loading->settings.limits,
+				.flush = load_flush_is_needless,
+				.ctx = loading },
+		.images = loading->env->images,
+		.may_go_unstored = true,
+	};
+	*take_next = (load_source_t){ 0 };
+	return publish;
+}
+
+/* What the journal gets of a whole version. */
+static update_store_t load_choose_store(const loading_t *loading, uint32_t serial)
+{
+	const journal_info_t *info = &loading->journal;
+	bool is_served = load_served(loading) != NULL;
+	bool has_any = info->has_whole || info->has_changes || info->notes > 0;
+	if (loading->journal_err != KNOT_OK) {
+		return UPDATE_STORES_NOTHING;
+	}
+	switch (loading->settings.content) {
+	case CONF_JOURNAL_NONE: break;
+	case CONF_JOURNAL_CHANGES:
+		/* A note for the zone's history, if it has one: a million zones don't write one at each reload. */
+		return is_served && has_any ? UPDATE_STORES_CHANGES : UPDATE_STORES_NOTHING;
+	case CONF_JOURNAL_ALL:
+		return is_served || !info->has_whole || info->serial_last != serial ? UPDATE_STORES_ALL
+										    : UPDATE_STORES_NOTHING;
+	}
+	return UPDATE_STORES_NOTHING;
+}
+
+knot_err_t load_publish_whole(
+		loading_t *loading, update_source_t from, zone_contents_t *take_contents, load_source_t *take_source)
+{
+	const zone_contents_t *old = load_served(loading);
+	bool is_same = old != NULL && old->serial == take_contents->serial && load_is_same(old, take_contents);
+	uint64_t size = take_contents->wire_size;
+	update_policy_t policy = load_policy(&loading->settings, &loading->report);
+	policy.stores = from == UPDATE_FILE && !is_same ? load_choose_store(loading, take_contents->serial)
+							: UPDATE_STORES_NOTHING;
+	publish_t publish = load_begin_publish(loading, take_source);
+	update_t update;
+	update_effects_t effects;
+	update_begin_whole(loading->report.name, from, old, take_contents, &update);
+	update.reason = loading->report.reason;
+	update.is_forced = loading->env->is_forced;
+	knot_err_t err = publish_update(&publish, &update, old, &policy, &effects);
+	update_end(&update);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	if (publish.has_stored && policy.stores == UPDATE_STORES_ALL) {
+		load_note(loading, "zone stored to journal, serial %u", effects.serial_to);
+	}
+	load_log_end(loading, &effects, size);
+	if (effects.has_base) {
+		load_warn_of_serial(loading->report.name, effects.serial_from, effects.serial_to, is_same);
+	}
+	return KNOT_OK;
+}
+
+/* ---- The file ---- */
+
+/* Read the file. The caller owns both results. */
+static knot_err_t load_read_file(loading_t *loading, zone_contents_t **ret_contents, load_source_t *ret_source)
+{
+	sources_t *sources = calloc(1, sizeof(*sources));
+	if (sources == NULL) {
+		return KNOT_ENOMEM;
+	}
+	sources->settings = loading->settings.number;
+	loading->report.sources = sources;
+	knot_err_t err = load_build(&loading->settings, &loading->report, ret_contents);
+	loading->report.sources = NULL;
+	if (err == KNOT_OK) {
+		*ret_source = (load_source_t){ .print = sources_print(sources), .files = sources };
+		return KNOT_OK;
+	}
+	sources_free(sources);
+	load_write_notes(loading);
+	if (loading->report.reason[0] == '\0') {
+		snprintf(loading->report.reason, FAULT_REASON_MAX, "file '%.300s'", loading->settings.path);
+	}
+	if (err != KNOT_ESTOPPED) { /* the server ends: nothing is wrong with the file */
+		load_log_failure(loading, err);
+	}
+	return err;
+}
+
+/*
+ * The zone file has the version `serial`. A crash may come between the file and its note in the journal, which would
+ * then merge changes past that version, and none would lead on from the file.
+ */
+void load_note_flushed(const loading_t *loading, uint32_t serial)
+{
+	const journal_info_t *info = &loading->journal;
+	bool is_known = info->has_flushed && (int32_t)(serial - info->serial_flushed) <= 0; /* RFC 1982 3.2 */
+	if (loading->plan.has_changes && info->has_changes && serial != info->serial_first && !is_known) {
+		changes_mark_flushed(loading->env->journal, loading->report.name, serial);
+	}
+}
+
+knot_err_t load_apply(loading_t *loading, zone_contents_t **contents, load_source_t *source)
+{
+	if (!loading->plan.has_changes || !loading->journal.has_changes) {
+		return KNOT_OK;
+	}
+	changes_span_t span;
+	load_write_notes(loading); /* what doesn't fit is logged behind them */
+	const update_policy_t policy = load_policy(&loading->settings, &loading->report);
+	knot_err_t err = changes_apply(loading->env->journal, &policy.build, contents, &span);
+	if (err == KNOT_OK && span.count > 0) {
+		load_note(loading, "changes from journal applied, serial %u -> %u", span.from, span.to);
+		err = source_go_ahead(source, loading->settings.path, loading->settings.number, &span.from);
+		loading->outcome = loading->outcome == LOAD_FROM_IMAGE ? LOAD_FROM_IMAGE_AND_CHANGES : loading->outcome;
+	}
+	return err;
+}
+
+knot_err_t load_read_and_apply(loading_t *loading, zone_contents_t **ret_contents, load_source_t *ret_source)
+{
+	zone_contents_t *contents;
+	load_source_t source = { 0 };
+	knot_err_t err = load_read_file(loading, &contents, &source);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	if (!loading->plan.ignores_serial) {
+		load_note(loading, "zone file parsed, serial %u", contents->serial);
+	}
+	load_note_flushed(loading, contents->serial);
+	err = load_apply(loading, &contents, &source);
+	if (err != KNOT_OK) {
+		load_write_notes(loading);
+		log_zone(LOG_WARNING, loading->report.name, "failed to load journal (%s)", knot_strerror(err));
+	}
+	if (err != KNOT_OK && load_served(loading) != NULL) {
+		zone_contents_free(contents);
+		source_clear(&source);
+		return err;
+	}
+	*ret_contents = contents;
+	*ret_source = source;
+	return KNOT_OK;
+}
