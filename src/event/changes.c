@@ -234,8 +234,12 @@ knot_err_t changes_read_zone(journal_t *journal, const zone_build_params_t *para
 
 /** The changes that came from elsewhere than the file. */
 typedef struct {
-	uint64_t last;  /* number of the last entry that came from a file */
-	bool is_unsure; /* an entry was made of several: of what isn't known */
+	uint32_t serial;  /* of the file */
+	uint64_t loaded;  /* number of the last entry that came from a file */
+	uint64_t written; /* of the last one that leads to the file's serial, as in a file that the server wrote; 0:
+			     none */
+	uint64_t merged;  /* of the last one that was made of several: of what isn't known */
+	uint64_t last;    /* what comes after it is done again */
 	zone_txn_t *txn;
 	knot_err_t err;
 } changes_since_t;
@@ -243,10 +247,12 @@ typedef struct {
 static bool changes_find_last_file(const journal_entry_t *entry, void *ctx)
 {
 	changes_since_t *since = ctx;
-	if (entry->kind != JOURNAL_NOTE && entry->change.source == UPDATE_FILE) {
-		since->last = entry->number;
+	if (entry->kind == JOURNAL_NOTE) {
+		return true;
 	}
-	since->is_unsure = since->is_unsure || entry->kind == JOURNAL_MERGED;
+	since->loaded = entry->change.source == UPDATE_FILE ? entry->number : since->loaded;
+	since->written = entry->change.serial_to == since->serial ? entry->number : since->written;
+	since->merged = entry->kind == JOURNAL_MERGED ? entry->number : since->merged;
 	return true;
 }
 
@@ -272,28 +278,43 @@ static bool changes_redo(const journal_entry_t *entry, void *ctx)
 	return since->err == KNOT_OK;
 }
 
-bool changes_lead_from(journal_t *journal, const zone_build_params_t *params, const zone_contents_t *file,
-		const zone_contents_t *now)
+/* True if the file with the changes after since->last is `now`. */
+static bool changes_lead_after(journal_t *journal, const zone_build_params_t *params, const zone_contents_t *file,
+		const zone_contents_t *now, changes_since_t *since)
 {
-	changes_since_t since = { .last = 0 };
 	zone_contents_t *next;
 	bool differs = true;
-	if (journal_each(journal, params->origin, changes_find_last_file, &since) != KNOT_OK || since.is_unsure ||
-			zone_txn_begin(file, params, &since.txn) != KNOT_OK) {
+	if (since->merged > since->last || zone_txn_begin(file, params, &since->txn) != KNOT_OK) {
 		return false;
 	}
-	knot_err_t err = journal_each(journal, params->origin, changes_redo, &since);
-	err = err == KNOT_OK ? since.err : err;
+	since->err = KNOT_OK;
+	knot_err_t err = journal_each(journal, params->origin, changes_redo, since);
+	err = err == KNOT_OK ? since->err : err;
 	if (err != KNOT_OK) {
-		zone_txn_discard(since.txn);
+		zone_txn_discard(since->txn);
 		return false;
 	}
-	if (changes_build(since.txn, file, params, &next) != KNOT_OK) {
+	if (changes_build(since->txn, file, params, &next) != KNOT_OK) {
 		return false;
 	}
 	err = zone_differs(next, now, ZONE_DIFFERS_BUT_SERIAL, &differs);
 	zone_contents_free(next);
 	return err == KNOT_OK && !differs;
+}
+
+bool changes_lead_from(journal_t *journal, const zone_build_params_t *params, const zone_contents_t *file,
+		const zone_contents_t *now)
+{
+	changes_since_t since = { .serial = file->serial };
+	if (journal_each(journal, params->origin, changes_find_last_file, &since) != KNOT_OK) {
+		return false;
+	}
+	since.last = since.loaded;
+	if (changes_lead_after(journal, params, file, now, &since)) {
+		return true;
+	}
+	since.last = since.written;
+	return since.written > since.loaded && changes_lead_after(journal, params, file, now, &since);
 }
 
 /* ---- Removing ---- */

@@ -60,8 +60,9 @@ KNOT_MUST_USE knot_err_t changes_read_zone(
 		journal_t *journal, const zone_build_params_t *params, zone_contents_t **ret_contents);
 
 /**
- * True if `file`, with the changes that the journal has since a file was last loaded, is `now`, whatever their serials:
- * then that was this file. False also if that can't be found out. Cost: a pass over both versions.
+ * True if `file`, with the changes that the journal has since a file was last loaded, or since the version of the
+ * file's serial, is `now`, whatever their serials: then that was this file, or it was written by the server. False also
+ * if that can't be found out. Cost: two passes over both versions.
  */
 bool changes_lead_from(journal_t *journal, const zone_build_params_t *params, const zone_contents_t *file,
 		const zone_contents_t *now);

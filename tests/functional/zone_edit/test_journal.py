@@ -86,6 +86,24 @@ def test_commit_survives_without_images(knotd, load, content):
 
 
 @pytest.mark.ours
+def test_file_without_serial_that_was_written(knotd):
+    """Changes that were committed after the server wrote the file stay, others that an operator makes in it count."""
+    start(knotd, items=items("difference-no-serial", "all"))
+    edit(knotd, "a 60 A 192.0.2.2")
+    knotd.knotc("-b", "-f", "zone-flush", "example")
+    edit(knotd, "b 60 A 192.0.2.2")
+    for hosts, version, change in ((["a", "b"], 7, lambda text: text), (["b"], 8, lambda text: re.sub(r"(?m)^a\..*\n", "", text))):
+        knotd.stop(signal.SIGKILL)
+        shutil.rmtree(knotd.dir / "db" / "images", ignore_errors=True)
+        path = knotd.dir / "example.zone"
+        path.write_text(change(path.read_text()))
+        knotd.start()
+        knotd.wait(lambda: serial(knotd) is not None, what="the zone")
+        assert (names(knotd), serial(knotd)) == (hosts, version)
+        knotd.knotc("-b", "-f", "zone-flush", "example")
+
+
+@pytest.mark.ours
 @pytest.mark.parametrize("has_image", [True, False])
 def test_file_without_serial_that_did_not_change(knotd, has_image):
     """Knot DNS takes back, at each start, what the file doesn't have; here only what another file doesn't have."""
