@@ -271,7 +271,7 @@ static bool changes_redo_record(const changeset_rr_t *rr, bool is_added, void *c
 static bool changes_redo(const journal_entry_t *entry, void *ctx)
 {
 	changes_since_t *since = ctx;
-	if (entry->kind == JOURNAL_STEP && entry->number > since->last) {
+	if ((entry->kind == JOURNAL_STEP || entry->kind == JOURNAL_MERGED) && entry->number > since->last) {
 		knot_err_t err = changeset_each(entry->change.payload, CHANGESET_STEP, changes_redo_record, since);
 		since->err = since->err == KNOT_OK ? err : since->err;
 	}
@@ -284,7 +284,7 @@ static bool changes_lead_after(journal_t *journal, const zone_build_params_t *pa
 {
 	zone_contents_t *next;
 	bool differs = true;
-	if (since->merged > since->last || zone_txn_begin(file, params, &since->txn) != KNOT_OK) {
+	if (zone_txn_begin(file, params, &since->txn) != KNOT_OK) {
 		return false;
 	}
 	since->err = KNOT_OK;
@@ -310,7 +310,7 @@ bool changes_lead_from(journal_t *journal, const zone_build_params_t *params, co
 		return false;
 	}
 	since.last = since.loaded;
-	if (changes_lead_after(journal, params, file, now, &since)) {
+	if (since.merged <= since.last && changes_lead_after(journal, params, file, now, &since)) {
 		return true;
 	}
 	since.last = since.written;

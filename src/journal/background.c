@@ -240,7 +240,7 @@ static knot_err_t background_read(background_t *work)
 {
 	journal_t *journal = work->journal;
 	MDB_txn *txn;
-	uint32_t borders[JOURNAL_BORDERS_MAX];
+	uint32_t borders[JOURNAL_BORDERS_MAX + 1];
 	int code = journal_begin_read_zone(journal, work->zone, &txn);
 	if (code != 0) {
 		return journal_read_error(code);
@@ -271,6 +271,7 @@ static knot_err_t background_read(background_t *work)
 			journal_end_read(journal, txn);
 			return KNOT_EAGAIN;
 		}
+		border_count = journal_add_border(&work->chain, borders, border_count);
 		size_t damaged = journal_count_damaged(&work->chain), before;
 		do { /* what turns out to be damaged is left out */
 			before = damaged;

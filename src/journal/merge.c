@@ -74,6 +74,7 @@ knot_err_t journal_chain_read(journal_t *journal, MDB_txn *txn, knot_name_t zone
 	}
 	ret_chain->next = meta.next;
 	ret_chain->flags = meta.flags;
+	ret_chain->serial_flushed = meta.serial_flushed;
 	knot_err_t err = KNOT_OK;
 	for (size_t i = 0; i < KNOT_LEN(kinds) && err == KNOT_OK; i++) {
 		MDB_val key, value;
@@ -129,6 +130,14 @@ static journal_range_t choose_of_part(const journal_chain_t *chain, size_t begin
 		range.freed = end - range.first - 1;
 	}
 	return range;
+}
+
+size_t journal_add_border(const journal_chain_t *chain, uint32_t *borders, size_t count)
+{
+	if (chain->flags & JOURNAL_HAS_FLUSHED) {
+		borders[count++] = chain->serial_flushed;
+	}
+	return count;
 }
 
 /* True if what stands before the entry isn't merged with it. */
@@ -288,8 +297,9 @@ static journal_range_t plan_choose_anything(journal_chain_t *chain, const uint32
 static knot_err_t plan_choose(journal_chain_t *chain, const journal_op_t *op, journal_range_t *ret_range)
 {
 	const journal_limits_t *limits = op->limits;
-	uint32_t borders[JOURNAL_BORDERS_MAX];
+	uint32_t borders[JOURNAL_BORDERS_MAX + 1];
 	size_t border_count = limits->borders != NULL ? limits->borders(borders, limits->borders_ctx) : 0;
+	border_count = journal_add_border(chain, borders, border_count);
 	size_t changes = chain->count - (chain->links[0].entry.kind == JOURNAL_WHOLE);
 	uint64_t depth_max = limits->depth_max + (op->exceeds_depth ? JOURNAL_DEPTH_MORE : 0);
 	size_t needed = changes >= depth_max ? changes + 1 - (size_t)depth_max : 0;

@@ -86,13 +86,17 @@ def test_commit_survives_without_images(knotd, load, content):
 
 
 @pytest.mark.ours
-def test_file_without_serial_that_was_written(knotd):
+@pytest.mark.parametrize("count", [1, 30])  # 30: they were merged
+def test_file_without_serial_that_was_written(knotd, count):
     """Changes that were committed after the server wrote the file stay, others that an operator makes in it count."""
     start(knotd, items=items("difference-no-serial", "all"))
     edit(knotd, "a 60 A 192.0.2.2")
     knotd.knotc("-b", "-f", "zone-flush", "example")
+    for number in range(count - 1):
+        edit(knotd, f"n{number} 60 A 192.0.2.2")
     edit(knotd, "b 60 A 192.0.2.2")
-    for hosts, version, change in ((["a", "b"], 7, lambda text: text), (["b"], 8, lambda text: re.sub(r"(?m)^a\..*\n", "", text))):
+    now = 6 + count
+    for hosts, version, change in ((["a", "b"], now, lambda text: text), (["b"], now + 1, lambda text: re.sub(r"(?m)^a\..*\n", "", text))):
         knotd.stop(signal.SIGKILL)
         shutil.rmtree(knotd.dir / "db" / "images", ignore_errors=True)
         path = knotd.dir / "example.zone"
