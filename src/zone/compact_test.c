@@ -304,16 +304,6 @@ static void test_slices_are_bounded(void **state)
 
 /* ---- A zone that grows ---- */
 
-/* True if a version shares memory with the one before it. */
-static bool has_chunk_of(const zone_contents_t *next, const zone_contents_t *before)
-{
-	bool has = false;
-	for (uint32_t i = 0; i < next->arena.chunk_count && i < before->arena.chunk_count; i++) {
-		has = has || (next->arena.chunks[i] != NULL && next->arena.chunks[i] == before->arena.chunks[i]);
-	}
-	return has;
-}
-
 /* A commit that puts a name that isn't there, and perhaps toggles another. It shares the memory of the version before.
  */
 static void grow_commit(run_t *run, uint32_t serial, unsigned number)
@@ -330,7 +320,7 @@ static void grow_commit(run_t *run, uint32_t serial, unsigned number)
 		run->is_in[other] = !run->is_in[other];
 	}
 	assert_int_equal(zone_txn_commit(txn, &next), KNOT_OK);
-	assert_true(has_chunk_of(next, run->zone)); /* a build from scratch takes as long as the zone is large */
+	assert_true(use_shares_chunk(next, run->zone)); /* a build from scratch takes as long as the zone is large */
 	run_publish(run, next);
 }
 

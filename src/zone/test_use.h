@@ -9,6 +9,16 @@
 #include <assert.h>
 #include <stdlib.h>
 
+/* True if a version shares memory with the one before it: a build from scratch doesn't, a lineage that begins may. */
+static inline bool use_shares_chunk(const zone_contents_t *next, const zone_contents_t *before)
+{
+	bool shares = false;
+	for (uint32_t i = 0; i < next->arena.chunk_count && i < before->arena.chunk_count; i++) {
+		shares = shares || (next->arena.chunks[i] != NULL && next->arena.chunks[i] == before->arena.chunks[i]);
+	}
+	return shares;
+}
+
 /* Bytes in use of each chunk, by what refers to it. */
 typedef struct {
 	const zone_contents_t *zone;

@@ -13,7 +13,6 @@
 #include "libknot/rr/rrtype.h"
 #include "src/zone/compact.h"
 #include "src/zone/compile.h"
-#include "src/zone/image.h"
 #include "src/zone/nsec3_hash.h"
 #include "src/zone/test_use.h"
 #include "src/zone/txn.h"
@@ -532,7 +531,7 @@ static void large_step_once(large_run_t *run, uint32_t serial)
 	}
 	zone_contents_t *next = commit(&run->large, run->zone, &change, run->before, run->after, serial);
 	zone_contents_t *want = build_fresh(&run->large, run->after, serial);
-	run->shared += zone_image_lineage(next) == zone_image_lineage(run->zone);
+	run->shared += use_shares_chunk(next, run->zone);
 	zone_contents_free(run->zone);
 	run->zone = next;
 	if (world_draw(&run->random, 2)) { /* the comparison is of what compaction makes of it */
