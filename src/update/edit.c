@@ -90,48 +90,24 @@ static bool edit_is_apex(const edit_t *edit, const edit_note_t *note)
 	return note->owner.len == edit->origin.len && knot_name_in(note->owner, edit->origin);
 }
 
-/* ---- What is there ---- */
-
-typedef struct {
-	uint16_t type;
-	bool found;
-	uint32_t ttl;
-} seek_t;
-
-static bool edit_see_type(const zone_rr_t *rr, void *ctx)
-{
-	seek_t *seek = ctx;
-	if (rr->type == seek->type) {
-		seek->found = true;
-		seek->ttl = rr->ttl;
-	}
-	return !seek->found;
-}
-
-/* The RRset of note->type at the owner, or not found. */
-static knot_err_t edit_seek_rrset(const edit_t *edit, const edit_note_t *note, seek_t *ret_seek)
-{
-	*ret_seek = (seek_t){ .type = note->type };
-	knot_err_t err = zone_txn_each_of(edit->txn, note->owner, edit_see_type, ret_seek);
-	return err == KNOT_ENONODE ? KNOT_OK : err;
-}
-
 /* ---- Adding ---- */
 
 static knot_err_t edit_choose_ttl(const edit_t *edit, const edit_words_t *words, knot_bytes_t rdata, edit_note_t *note)
 {
-	seek_t there;
-	knot_err_t err = edit_seek_rrset(edit, note, &there);
+	uint32_t there;
+	knot_err_t err = zone_txn_find_ttl(edit->txn, note->owner, note->type, &there);
+	bool is_there = err == KNOT_OK;
+	err = err == KNOT_ENOENT ? KNOT_OK : err;
 	if (err == KNOT_OK && words->ttl != NULL && *words->ttl != '\0') {
 		err = knot_ttl_scan(knot_str_of(words->ttl), &note->ttl, &note->reason);
 	} else {
-		note->ttl = there.found ? there.ttl : edit->default_ttl;
+		note->ttl = is_there ? there : edit->default_ttl;
 	}
 	if (err == KNOT_OK && note->type == KNOT_TYPE_RRSIG) {
 		assert(rdata.len >= 18);               /* RFC 4034 3.1: what knot_rdata_scan() reads is whole */
 		note->ttl = load_be32(rdata.data + 4); /* RFC 4034 3: the TTL of the RRset that it signs */
 	} else if (err == KNOT_OK) {
-		note->has_new_ttl = there.found && there.ttl != note->ttl && note->type != KNOT_TYPE_SOA;
+		note->has_new_ttl = is_there && there != note->ttl && note->type != KNOT_TYPE_SOA;
 	}
 	return err;
 }
@@ -240,15 +216,13 @@ static knot_err_t edit_remove(const edit_t *edit, const edit_words_t *words, edi
 	if (!knot_name_in(note->owner, edit->origin)) {
 		return KNOT_ENONODE;
 	}
-	seek_t there;
 	if (words->type != NULL && edit_is_no_zone_data(note->type)) {
 		err = zone_txn_find(edit->txn, note->owner);
 		return err == KNOT_OK ? KNOT_ENOENT : err;
 	}
 	if (note->type == KNOT_TYPE_SOA && edit_is_apex(edit, note)) {
-		err = edit_seek_rrset(edit, note, &there);
-		return err == KNOT_OK && !there.found ? KNOT_ENOENT
-						      : err; /* a zone always has its SOA; another one replaces it */
+		uint32_t ttl; /* a zone always has its SOA; another one replaces it */
+		return zone_txn_find_ttl(edit->txn, note->owner, KNOT_TYPE_SOA, &ttl);
 	}
 	return words->data != NULL ? edit_remove_record(edit, words, note) : edit_remove_all(edit, words, note);
 }

@@ -158,8 +158,24 @@ static bool is_same(const zone_record_t *a, const zone_record_t *b)
 	return a->type == b->type && a->rdata_len == b->rdata_len && memcmp(a->rdata, b->rdata, a->rdata_len) == 0;
 }
 
+/* The newest record of a type, which has the TTL of its RRset; NULL: there is none. */
+static const zone_record_t *edit_find_type(const edit_t *edit, uint16_t type)
+{
+	const zone_record_t *r = edit->first;
+	while (r != NULL && r->type != type) {
+		r = r->next;
+	}
+	return r;
+}
+
 /* Signatures at one name are of different RRsets: they don't share a TTL. */
-static void set_ttl(zone_txn_t *txn, edit_t *edit, const zone_record_t *record)
+static bool edit_has_other_ttl(const edit_t *edit, const zone_record_t *record)
+{
+	const zone_record_t *there = edit_find_type(edit, record->type);
+	return there != NULL && (record->type == KNOT_TYPE_RRSIG || there->ttl != record->ttl);
+}
+
+static void edit_set_ttl(zone_txn_t *txn, edit_t *edit, const zone_record_t *record)
 {
 	for (zone_record_t *r = edit->first; r != NULL; r = r->next) {
 		if (r->type == record->type && (r->type != KNOT_TYPE_RRSIG || is_same(r, record)) &&
@@ -180,28 +196,19 @@ static knot_err_t txn_reserve_undo(zone_txn_t *txn, const edit_t *edit)
 	return zone_undo_reserve(&txn->undo, count);
 }
 
-/* The edit of a name that a step is going to change. */
-static knot_err_t txn_begin_step(zone_txn_t *txn, knot_name_t owner, edit_t **ret_edit)
+/* Put a record among those of its name, or find it there. */
+static knot_err_t txn_put_record(zone_txn_t *txn, edit_t *edit, zone_record_t *record)
 {
-	knot_err_t err = edit_of(txn, owner, ret_edit);
-	return err == KNOT_OK ? txn_reserve_undo(txn, *ret_edit) : err;
-}
-
-knot_err_t zone_txn_put(zone_txn_t *txn, knot_name_t owner, uint16_t type, uint32_t ttl, knot_bytes_t rdata)
-{
-	edit_t *edit;
-	knot_err_t err = txn_begin_step(txn, owner, &edit);
+	bool sets_ttl = edit_has_other_ttl(edit, record);
+	knot_err_t err = sets_ttl ? txn_reserve_undo(txn, edit) : zone_undo_reserve(&txn->undo, 1);
 	if (err != KNOT_OK) {
 		return err;
 	}
-	zone_record_t *record = zone_record_new(type, ttl, rdata);
-	if (record == NULL) {
-		return KNOT_ENOMEM;
+	if (sets_ttl) {
+		edit_set_ttl(txn, edit, record);
 	}
-	set_ttl(txn, edit, record);
 	for (const zone_record_t *r = edit->first; r != NULL; r = r->next) {
 		if (is_same(r, record)) {
-			free(record);
 			return KNOT_EISRECORD;
 		}
 	}
@@ -211,10 +218,29 @@ knot_err_t zone_txn_put(zone_txn_t *txn, knot_name_t owner, uint16_t type, uint3
 	return KNOT_OK;
 }
 
+knot_err_t zone_txn_put(zone_txn_t *txn, knot_name_t owner, uint16_t type, uint32_t ttl, knot_bytes_t rdata)
+{
+	edit_t *edit;
+	knot_err_t err = edit_of(txn, owner, &edit);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	zone_record_t *record = zone_record_new(type, ttl, rdata);
+	if (record == NULL) {
+		return KNOT_ENOMEM;
+	}
+	err = txn_put_record(txn, edit, record);
+	if (err != KNOT_OK) {
+		free(record);
+	}
+	return err;
+}
+
 knot_err_t zone_txn_remove(zone_txn_t *txn, knot_name_t owner, uint16_t type, knot_bytes_t rdata)
 {
 	edit_t *edit;
-	knot_err_t err = txn_begin_step(txn, owner, &edit);
+	knot_err_t err = edit_of(txn, owner, &edit);
+	err = err == KNOT_OK ? zone_undo_reserve(&txn->undo, 1) : err;
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -239,7 +265,8 @@ knot_err_t zone_txn_remove(zone_txn_t *txn, knot_name_t owner, uint16_t type, kn
 knot_err_t zone_txn_remove_all(zone_txn_t *txn, knot_name_t owner, uint16_t type)
 {
 	edit_t *edit;
-	knot_err_t err = txn_begin_step(txn, owner, &edit);
+	knot_err_t err = edit_of(txn, owner, &edit);
+	err = err == KNOT_OK ? txn_reserve_undo(txn, edit) : err;
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -428,6 +455,40 @@ knot_err_t zone_txn_each_of(const zone_txn_t *txn, knot_name_t owner, zone_rr_cb
 	(void)zone_each_of_name(txn->base, wanted.edit.owner, scratch, visit, ctx);
 	free(scratch);
 	return KNOT_OK;
+}
+
+typedef struct {
+	uint16_t type;
+	bool found;
+	uint32_t ttl;
+} seek_t;
+
+static bool seek_type(const zone_rr_t *rr, void *ctx)
+{
+	seek_t *seek = ctx;
+	if (rr->type == seek->type) {
+		seek->found = true;
+		seek->ttl = rr->ttl;
+	}
+	return !seek->found;
+}
+
+knot_err_t zone_txn_find_ttl(const zone_txn_t *txn, knot_name_t owner, uint16_t type, uint32_t *ret_ttl)
+{
+	wanted_t wanted;
+	seek_t seek = { .type = type };
+	knot_err_t err = KNOT_OK;
+	const edit_t *edit = find_edit(txn, owner, &wanted);
+	if (edit == NULL) {
+		err = zone_txn_each_of(txn, owner, seek_type, &seek);
+	} else {
+		const zone_record_t *record = edit_find_type(edit, type);
+		seek = (seek_t){ type, record != NULL, record != NULL ? record->ttl : 0 };
+	}
+	if (seek.found) {
+		*ret_ttl = seek.ttl;
+	}
+	return seek.found ? KNOT_OK : err == KNOT_ENOMEM ? err : KNOT_ENOENT;
 }
 
 /* ---- Names ---- */

@@ -55,6 +55,9 @@ KNOT_MUST_USE knot_err_t zone_txn_each(const zone_txn_t *txn, zone_rr_cb visit, 
 /** Visit the records of a name as they are now, by type. KNOT_ENONODE: the name has none. KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t zone_txn_each_of(const zone_txn_t *txn, knot_name_t owner, zone_rr_cb visit, void *ctx);
 
+/** The TTL of an RRset as it is now; of signatures: of one of them. KNOT_ENOENT: there is none. KNOT_ENOMEM. */
+KNOT_MUST_USE knot_err_t zone_txn_find_ttl(const zone_txn_t *txn, knot_name_t owner, uint16_t type, uint32_t *ret_ttl);
+
 /**
  * KNOT_OK if the name is there now: it is the apex, or has records, or is an empty non-terminal. KNOT_ENONODE.
  * KNOT_ENOMEM. Cost, of a name without records: a pass over the names that were touched, and over those below it.
