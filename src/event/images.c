@@ -397,9 +397,8 @@ static uint64_t images_hash_name(knot_name_t name)
 void images_note_taken(images_t *images, knot_name_t name, uint32_t serial)
 {
 	sys_mutex_lock(&images->lock);
-	if (images->taken_count < BATCH_ZONES) {
-		images->taken[images->taken_count++] = (taken_t){ images_hash_name(name), serial };
-	}
+	/* Those that a batch has dropped again come first, and give way. */
+	images->taken[images->taken_count++ % BATCH_ZONES] = (taken_t){ images_hash_name(name), serial };
 	sys_mutex_unlock(&images->lock);
 }
 
@@ -408,7 +407,7 @@ static bool images_find_taken(images_t *images, knot_name_t name, uint32_t *ret_
 	uint64_t zone = images_hash_name(name);
 	bool is_found = false;
 	sys_mutex_lock(&images->lock);
-	for (size_t i = 0; i < images->taken_count && !is_found; i++) {
+	for (size_t i = 0; i < images->taken_count && i < BATCH_ZONES && !is_found; i++) {
 		is_found = images->taken[i].zone == zone;
 		*ret_serial = images->taken[i].serial;
 	}

@@ -125,10 +125,8 @@ static uint32_t zone_edit_default_ttl(const server_t *server, knot_name_t name)
 
 knot_err_t server_edit_enter(server_t *server, knot_name_t name, server_edit_t **ret_edit, edit_t *ret_changes)
 {
-	load_settings_t settings = { .default_ttl = 0 };
 	knot_err_t err = zone_edit_enter_open(server, name, ret_edit);
 	if (err == KNOT_OK) {
-		(void)load_settings(&server->root, name, &settings); /* none of its errors concerns the TTL */
 		*ret_changes = (edit_t){ .txn = (*ret_edit)->update.txn,
 			.origin = (*ret_edit)->name,
 			.default_ttl = zone_edit_default_ttl(server, name),
