@@ -39,7 +39,7 @@ static const char *extras_fault(const pair_t *p, const zone_node_t *node, const 
 		const zone_node_t *want_node, const zone_rrset_t *want_set)
 {
 	zone_extra_iter_t iter = zone_extras_begin(node, set), want_iter = zone_extras_begin(want_node, want_set);
-	zone_extra_t extra, want;
+	zone_extra_t extra = { .type = 0 }, want = extra; /* a compiler with a sanitizer sees no first value */
 	for (;;) {
 		bool is_there = zone_extras_next(&iter, &extra);
 		if (is_there != zone_extras_next(&want_iter, &want)) {
