@@ -362,6 +362,20 @@ static uint64_t append_room_of(const journal_op_t *op)
 	return op->has_pieces ? JOURNAL_PAGE : journal_cost(op->entry, JOURNAL_KEY_MAX);
 }
 
+/* The zone's meta. op->err is set: what is stored of the operation already is gone. */
+static int append_begin(journal_t *journal, MDB_txn *txn, journal_op_t *op, journal_meta_t *ret_meta)
+{
+	int code = journal_begin_zone(journal, txn, op->zone, ret_meta);
+	if (code == 0 && op->has_pieces) {
+		code = op->entry->number < ret_meta->next ? journal_count_pieces(journal, txn, op->zone, op->entry)
+							  : MDB_NOTFOUND;
+		if (code == MDB_NOTFOUND) {
+			return journal_refuse_gone(op);
+		}
+	}
+	return code == 0 && !journal_has_room(journal, append_room_of(op)) ? MDB_MAP_FULL : code;
+}
+
 static int append_note(const journal_t *journal, MDB_txn *txn, const journal_op_t *op, journal_meta_t *meta)
 {
 	uint64_t number, cost;
@@ -395,11 +409,8 @@ static bool append_is_deep(const journal_op_t *op, const journal_meta_t *meta)
 static int op_append(journal_t *journal, MDB_txn *txn, journal_op_t *op)
 {
 	journal_meta_t meta;
-	int code = journal_begin_zone(journal, txn, op->zone, &meta);
-	if (code == 0 && !journal_has_room(journal, append_room_of(op))) {
-		code = MDB_MAP_FULL;
-	}
-	if (code != 0) {
+	int code = append_begin(journal, txn, op, &meta);
+	if (code != 0 || op->err != KNOT_OK) {
 		return code;
 	}
 	if (op->entry->kind == JOURNAL_NOTE) {
@@ -413,11 +424,11 @@ static int op_append(journal_t *journal, MDB_txn *txn, journal_op_t *op)
 static int op_put_zone(journal_t *journal, MDB_txn *txn, journal_op_t *op)
 {
 	journal_meta_t meta;
-	int code = journal_begin_zone(journal, txn, op->zone, &meta);
-	if (code == 0 && !journal_has_room(journal, append_room_of(op))) {
-		code = MDB_MAP_FULL;
+	int code = append_begin(journal, txn, op, &meta);
+	if (code != 0 || op->err != KNOT_OK) {
+		return code;
 	}
-	code = code != 0 ? code : journal_delete_whole(journal, txn, op->zone, &meta);
+	code = journal_delete_whole(journal, txn, op->zone, &meta);
 	code = code != 0 ? code : append_forget_changes(journal, txn, op, &meta);
 	if (code != 0) {
 		return code;
@@ -580,7 +591,7 @@ static void append_submit(journal_t *journal, journal_op_t *op)
 static void append_store(journal_t *journal, journal_op_t *op, journal_entry_t *entry)
 {
 	if (!op->has_pieces && journal_head_pieces(entry) > journal_pieces_at_once(journal)) {
-		op->err = journal_put_loose(journal, op->zone, entry, NULL, &op->reason);
+		op->err = journal_put_loose(journal, op->zone, entry, NULL, NULL, &op->reason);
 		op->may_retry = op->err == KNOT_ESPACE;
 		op->has_pieces = op->err == KNOT_OK;
 		if (!op->has_pieces) {

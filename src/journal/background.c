@@ -156,21 +156,13 @@ static int replace_find(const journal_t *journal, MDB_txn *txn, knot_name_t zone
 			       : MDB_NOTFOUND;
 }
 
-/* MDB_NOTFOUND: some of the pieces are gone, as the zone was dropped meanwhile. */
-static int replace_count_pieces(const journal_t *journal, MDB_txn *txn, knot_name_t zone, const journal_entry_t *entry)
+int journal_find_merged(const journal_t *journal, MDB_txn *txn, knot_name_t zone, const journal_merge_t *merge)
 {
-	MDB_cursor *cursor;
-	int code = mdb_cursor_open(txn, journal->lmdb.dbi, &cursor);
-	for (uint32_t i = 0; code == 0 && i < journal_head_pieces(entry); i++) {
+	int code = 0;
+	for (size_t i = 0; i < merge->link_count && code == 0; i++) {
 		journal_key_t at;
-		journal_key(zone, JOURNAL_KEY_PIECE, entry->number, journal_part(entry->series, i), &at);
-		MDB_val key = journal_val(&at), value;
-		code = mdb_cursor_get(cursor, &key, &value, i == 0 ? MDB_SET_KEY : MDB_NEXT);
-		if (code == 0 && (key.mv_size != at.len || memcmp(key.mv_data, at.bytes, at.len) != 0)) {
-			code = MDB_NOTFOUND;
-		}
+		code = replace_find(journal, txn, zone, &merge->links[i], &at);
 	}
-	mdb_cursor_close(cursor);
 	return code;
 }
 
@@ -200,11 +192,8 @@ static int op_replace(journal_t *journal, MDB_txn *txn, journal_op_t *op)
 	journal_meta_t meta;
 	uint64_t cost;
 	int code = journal_begin_zone(journal, txn, op->zone, &meta);
-	for (size_t i = 0; i < merge->link_count && code == 0; i++) {
-		journal_key_t at;
-		code = replace_find(journal, txn, op->zone, &merge->links[i], &at);
-	}
-	code = code != 0 ? code : replace_count_pieces(journal, txn, op->zone, &merge->entry);
+	code = code != 0 ? code : journal_find_merged(journal, txn, op->zone, merge);
+	code = code != 0 ? code : journal_count_pieces(journal, txn, op->zone, &merge->entry);
 	if (code == MDB_NOTFOUND) {
 		op->err = KNOT_EAGAIN;
 		return 0;
@@ -294,7 +283,8 @@ static knot_err_t background_write(background_t *work, journal_merge_t *merge)
 		.zone = work->busy.zone, .number = merge->entry.number, .series = merge->entry.series
 	};
 	journal_busy_begin(work->journal, &pieces);
-	knot_err_t err = journal_put_loose(work->journal, work->zone, &merge->entry, work->stopping, work->reason);
+	knot_err_t err = journal_put_loose(
+			work->journal, work->zone, &merge->entry, merge, work->stopping, work->reason);
 	if (err == KNOT_OK) {
 		journal_op_t op = { .run = op_replace, .zone = work->zone, .merge = merge };
 		op.bytes = journal_head_len(&merge->entry);

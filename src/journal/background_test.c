@@ -157,6 +157,77 @@ static void test_dropped_meanwhile(void **state)
 	journal_close(journal);
 }
 
+/* What a background merge makes of the changes there are, computed and not stored. */
+static journal_chain_t merge_all(journal_t *journal, journal_merge_t *ret_merge)
+{
+	journal_chain_t chain;
+	MDB_txn *txn;
+	assert_int_equal(journal_begin_read_zone(journal, zone_a, &txn), 0);
+	assert_int_equal(journal_chain_read(journal, txn, zone_a, &chain), KNOT_OK);
+	journal_range_t range = { .end = chain.count };
+	assert_int_equal(journal_chain_load(journal, txn, zone_a, &chain, &range), KNOT_OK);
+	journal_end_read(journal, txn);
+	assert_int_equal(journal_chain_merge(&chain, &range, ret_merge), KNOT_OK);
+	return chain;
+}
+
+/* Numbers begin at 1 again, and those of the merge are those of changes that were stored since: their pieces stay. */
+static void test_dropped_between_pieces(void **state)
+{
+	(void)state;
+	journal_t *journal = begin_small();
+	journal_merge_t made;
+	journal_reason_t reason;
+	append_many(journal, 1, 5, 10, &wide);
+	append_many(journal, 5, 6, 5000, &wide);
+	journal_chain_t chain = merge_all(journal, &made);
+	assert_int_equal(journal_put_loose(journal, zone_a, &made.entry, &made, NULL, &reason), KNOT_OK);
+	assert_int_equal(journal_drop(journal, zone_a, NULL), KNOT_OK);
+	assert_int_equal(journal_put_loose(journal, zone_a, &made.entry, &made, NULL, &reason), KNOT_EAGAIN);
+	append_many(journal, 50, 58, LARGE, &wide);
+	assert_int_equal(journal_put_loose(journal, zone_a, &made.entry, &made, NULL, &reason), KNOT_EAGAIN);
+	test_expect(journal, zone_a, "50-51 51-52 52-53 53-54 54-55 55-56 56-57 57-58 ");
+	free((void *)made.entry.change.payload.data);
+	journal_chain_done(&chain);
+	journal_close(journal);
+}
+
+/* Between the pieces of a change and its head the zone is dropped, and other changes are stored. */
+static size_t drop_below_pieces(uint32_t ret_serials[static JOURNAL_BORDERS_MAX], void *ctx)
+{
+	(void)ret_serials;
+	hook_t *hook = ctx;
+	if (hook->calls++ == 0) {
+		assert_int_equal(journal_drop(hook->journal, zone_a, NULL), KNOT_OK);
+		append_many(hook->journal, 50, hook->serial, 10, &wide);
+	}
+	return 0;
+}
+
+static void test_pieces_are_gone(void **state)
+{
+	(void)state;
+	static const struct {
+		uint32_t serial;
+		const char *want;
+	} cases[] = {
+		{ 51, "50-51 " },
+		{ 58, "50-51 51-52 52-53 53-54 54-55 55-56 56-57 57-58 " },
+	};
+	for (size_t i = 0; i < KNOT_LEN(cases); i++) {
+		journal_t *journal = begin_small();
+		append_many(journal, 1, 5, LARGE, &merging);
+		hook_t hook = { .journal = journal, .serial = cases[i].serial };
+		journal_limits_t limits = merging;
+		limits.borders = drop_below_pieces;
+		limits.borders_ctx = &hook;
+		assert_int_equal(test_append_to(journal, zone_a, 5, 6, LARGE, &limits), KNOT_EFILE);
+		test_expect(journal, zone_a, cases[i].want);
+		assert_int_equal(test_append_to(journal, zone_a, cases[i].serial, 60, LARGE, &wide), KNOT_OK);
+		journal_close(journal);
+	}
+}
+
 /* A change in several transactions, and what a crash leaves of one. */
 static void test_loose_pieces(void **state)
 {
@@ -169,7 +240,7 @@ static void test_loose_pieces(void **state)
 	journal_entry_t entry = { .kind = JOURNAL_STEP, .change = change };
 	journal_reason_t reason;
 	assert_int_equal(journal_reserve(journal, zone_a, &entry.number, &reason), KNOT_OK);
-	assert_int_equal(journal_put_loose(journal, zone_a, &entry, NULL, &reason), KNOT_OK);
+	assert_int_equal(journal_put_loose(journal, zone_a, &entry, NULL, NULL, &reason), KNOT_OK);
 	assert_in_range(journal_usage(journal).used, before + 40 * LARGE, UINT64_MAX);
 	journal_close(journal);
 
@@ -219,6 +290,8 @@ int main(void)
 		cmocka_unit_test(test_depth_has_a_bound),
 		cmocka_unit_test(test_changes_meanwhile),
 		cmocka_unit_test(test_dropped_meanwhile),
+		cmocka_unit_test(test_dropped_between_pieces),
+		cmocka_unit_test(test_pieces_are_gone),
 		cmocka_unit_test(test_loose_pieces),
 		cmocka_unit_test(test_refused_in_pieces),
 	};

@@ -210,9 +210,20 @@ bool journal_is_busy(journal_t *journal, uint64_t zone, bool (*is_so)(const jour
 KNOT_MUST_USE knot_err_t journal_reserve(
 		journal_t *journal, knot_name_t zone, uint64_t *ret_number, journal_reason_t *ret_reason);
 
-/** Store an entry's pieces, in transactions of journal_pieces_at_once(). stopping: may be NULL. */
+/**
+ * Store an entry's pieces, in transactions of journal_pieces_at_once(). merge: what the entry is made of; KNOT_EAGAIN:
+ * that isn't there any more. NULL: the entry's number is reserved; KNOT_EFILE: the zone was dropped since. stopping:
+ * may be NULL.
+ */
 KNOT_MUST_USE knot_err_t journal_put_loose(journal_t *journal, knot_name_t zone, const journal_entry_t *entry,
-		const bool *stopping, journal_reason_t *ret_reason);
+		const journal_merge_t *merge, const bool *stopping, journal_reason_t *ret_reason);
+
+/** MDB_NOTFOUND: some of the entry's pieces aren't there. Returns codes of LMDB. */
+KNOT_MUST_USE int journal_count_pieces(
+		const journal_t *journal, MDB_txn *txn, knot_name_t zone, const journal_entry_t *entry);
+
+/** Refuse an operation whose pieces, or number, were dropped with the zone. Returns 0. */
+int journal_refuse_gone(journal_op_t *op);
 
 /** Remove pieces that are no entry's, in transactions of their own. */
 KNOT_MUST_USE knot_err_t journal_clean(
@@ -222,6 +233,10 @@ KNOT_MUST_USE knot_err_t journal_clean(
 
 /** Note that there is something to do for journal_merge(); may_merge: as the limits of a change said. */
 void journal_note_deep(journal_t *journal, knot_name_t zone, bool may_merge) SYS_EXCLUDES(&journal->lock);
+
+/** MDB_NOTFOUND: some of what was merged isn't there any more. Returns codes of LMDB. */
+KNOT_MUST_USE int journal_find_merged(
+		const journal_t *journal, MDB_txn *txn, knot_name_t zone, const journal_merge_t *merge);
 
 /** Hash of a zone's name, whatever its letters' case. */
 uint64_t journal_hash_zone(knot_name_t zone);

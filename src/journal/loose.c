@@ -98,15 +98,51 @@ static int loose_delete(const journal_t *journal, MDB_txn *txn, knot_name_t zone
 	return code == MDB_NOTFOUND ? 0 : code;
 }
 
+int journal_count_pieces(const journal_t *journal, MDB_txn *txn, knot_name_t zone, const journal_entry_t *entry)
+{
+	MDB_cursor *cursor;
+	int code = mdb_cursor_open(txn, journal->lmdb.dbi, &cursor);
+	if (code != 0) {
+		return code;
+	}
+	for (uint32_t i = 0; code == 0 && i < journal_head_pieces(entry); i++) {
+		journal_key_t at;
+		journal_key(zone, JOURNAL_KEY_PIECE, entry->number, journal_part(entry->series, i), &at);
+		MDB_val key = journal_val(&at), value;
+		code = mdb_cursor_get(cursor, &key, &value, i == 0 ? MDB_SET_KEY : MDB_NEXT);
+		if (code == 0 && (key.mv_size != at.len || memcmp(key.mv_data, at.bytes, at.len) != 0)) {
+			code = MDB_NOTFOUND;
+		}
+	}
+	mdb_cursor_close(cursor);
+	return code;
+}
+
+int journal_refuse_gone(journal_op_t *op)
+{
+	op->err = KNOT_EFILE;
+	sys_lmdb_say(&op->reason, "the zone's journal was removed while a large change was being stored, try again");
+	return 0;
+}
+
 static int op_put_pieces(journal_t *journal, MDB_txn *txn, journal_op_t *op)
 {
 	journal_meta_t meta;
 	uint32_t count;
 	bool damaged;
 	int code = journal_load_meta(journal, txn, op->zone, &meta, &damaged);
-	if (code == MDB_NOTFOUND) { /* the zone was dropped */
+	/* If what they belong to is gone, the zone was dropped, and the number may be that of another entry by now. */
+	if (code == 0 && op->merge != NULL) {
+		code = journal_find_merged(journal, txn, op->zone, op->merge);
+	} else if (code == 0 && op->entry->number >= meta.next) {
+		code = MDB_NOTFOUND;
+	}
+	if (code == MDB_NOTFOUND && op->merge != NULL) {
 		op->err = KNOT_EAGAIN;
 		return 0;
+	}
+	if (code == MDB_NOTFOUND) {
+		return journal_refuse_gone(op);
 	}
 	if (code == 0 && !journal_has_room(journal, op->bytes)) {
 		code = MDB_MAP_FULL;
@@ -122,8 +158,8 @@ static int op_put_pieces(journal_t *journal, MDB_txn *txn, journal_op_t *op)
 	return journal_save_meta(journal, txn, op->zone, &meta);
 }
 
-knot_err_t journal_put_loose(journal_t *journal, knot_name_t zone, const journal_entry_t *entry, const bool *stopping,
-		journal_reason_t *ret_reason)
+knot_err_t journal_put_loose(journal_t *journal, knot_name_t zone, const journal_entry_t *entry,
+		const journal_merge_t *merge, const bool *stopping, journal_reason_t *ret_reason)
 {
 	uint32_t pieces = journal_head_pieces(entry);
 	uint32_t each = journal_pieces_at_once(journal);
@@ -132,6 +168,7 @@ knot_err_t journal_put_loose(journal_t *journal, knot_name_t zone, const journal
 		journal_op_t op = { .run = op_put_pieces,
 			.zone = zone,
 			.entry = entry,
+			.merge = merge,
 			.first = first,
 			.end = first + count,
 			.bytes = (size_t)count * JOURNAL_PIECE_MAX };
