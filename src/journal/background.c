@@ -11,10 +11,13 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "src/sys/clock.h"
+
 enum {
 	/* Usage from which all is merged, so that storing a change doesn't have to, if that promises to free a part. */
 	PRESSURE_PARTS = 8,
 	PRESSURE_FROM = 6,
+	RETRY_MS = 60000, /* after a failure: else each change would try it again, in a full database in vain */
 };
 
 /* ---- Zones with changes to merge ---- */
@@ -57,7 +60,7 @@ bool journal_wants_merge(journal_t *journal, knot_name_t zone)
 	bool wants = false;
 	if (journal->deep != NULL) {
 		const journal_deep_t *deep = *deep_find(journal, journal_hash_zone(zone));
-		wants = deep != NULL && !deep->is_merging;
+		wants = deep != NULL && !deep->is_merging && sys_clock_ms() >= deep->retry_ms;
 	}
 	sys_mutex_unlock(&journal->lock);
 	return wants;
@@ -78,14 +81,17 @@ static bool deep_begin(journal_t *journal, uint64_t zone, bool *may_merge)
 	return begins;
 }
 
-/* False: it begins again, as another change came meanwhile. */
-static bool deep_end(journal_t *journal, uint64_t zone, bool may_go_on)
+/* False: it begins again, as another change came meanwhile. What failed stays noted. */
+static bool deep_end(journal_t *journal, uint64_t zone, knot_err_t err, bool is_stopping)
 {
 	sys_mutex_lock(&journal->lock);
 	journal_deep_t **at = deep_find(journal, zone), *deep = *at;
-	bool ends = !may_go_on || !deep->again;
+	bool ends = err != KNOT_OK || is_stopping || !deep->again;
 	deep->again = false;
-	if (ends) {
+	if (err != KNOT_OK) {
+		deep->is_merging = false;
+		deep->retry_ms = sys_clock_ms() + RETRY_MS;
+	} else if (ends) {
 		*at = deep->next;
 		free(deep);
 	}
@@ -324,7 +330,7 @@ static knot_err_t background_merge(background_t *work)
 	knot_err_t err = KNOT_OK;
 	while ((err == KNOT_OK || err == KNOT_EAGAIN) && !__atomic_load_n(work->stopping, __ATOMIC_RELAXED)) {
 		err = background_merge_once(work);
-		cleans = cleans || work->has_loose || err == KNOT_OK;
+		cleans = cleans || work->has_loose || err != KNOT_ENOENT; /* a failure leaves pieces, too */
 	}
 	knot_err_t clean_err = KNOT_OK;
 	journal_reason_t clean_reason = { "" };
@@ -353,7 +359,7 @@ knot_err_t journal_merge(journal_t *journal, knot_name_t zone, const journal_lim
 				.stopping = stopping,
 				.reason = &reason };
 			err = background_merge(&work);
-		} while (!deep_end(journal, hash, err == KNOT_OK && !__atomic_load_n(stopping, __ATOMIC_RELAXED)));
+		} while (!deep_end(journal, hash, err, __atomic_load_n(stopping, __ATOMIC_RELAXED)));
 	}
 	if (ret_reason != NULL) {
 		*ret_reason = err == KNOT_OK ? (journal_reason_t){ "" } : reason;

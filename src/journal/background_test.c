@@ -258,6 +258,54 @@ static void test_loose_pieces(void **state)
 	journal_close(journal);
 }
 
+/* What a merge has written goes if it doesn't fit, and the next change doesn't try it again. */
+static void test_merge_finds_no_room(void **state)
+{
+	(void)state;
+	enum { SMALL_MAP = 8 << 20, MORE = 80 };
+	test_remove_files();
+	journal_t *journal = NULL;
+	journal_reason_t reason;
+	journal_params_t params = {
+		.path = test_path, .size_max = SMALL_MAP, .transaction_max = 4 * JOURNAL_PIECE_MAX
+	};
+	journal_limits_t limits = { .usage_max = 100 << 20, .depth_max = MORE, .may_merge = true };
+	assert_int_equal(journal_open(&params, &journal, &reason), KNOT_OK);
+	append_many(journal, 1, MORE + 10, LARGE, &limits);
+	uint64_t before = journal_usage(journal).used;
+	assert_true(journal_wants_merge(journal, zone_a));
+	assert_int_equal(journal_merge(journal, zone_a, &limits, &never, &reason), KNOT_ESPACE);
+	assert_in_range(journal_usage(journal).used, 0, before + (256 << 10));
+	assert_false(journal_wants_merge(journal, zone_a));
+	append_many(journal, MORE + 10, MORE + 11, 10, &limits);
+	assert_false(journal_wants_merge(journal, zone_a));
+	sys_mutex_lock(&journal->lock);
+	journal->deep->retry_ms = 0; /* as if a minute had passed */
+	sys_mutex_unlock(&journal->lock);
+	assert_true(journal_wants_merge(journal, zone_a));
+	assert_int_equal(count_changes(journal), MORE + 10);
+	journal_close(journal);
+}
+
+/* What would be larger than an entry may be isn't merged. */
+static void test_merged_has_a_bound(void **state)
+{
+	(void)state;
+	enum { COUNT = 6 };
+	journal_link_t links[COUNT] = { 0 };
+	for (uint32_t i = 0; i < COUNT; i++) {
+		links[i].entry.change.serial_from = i + 1;
+		links[i].entry.change.serial_to = i + 2;
+		links[i].cost = JOURNAL_PAYLOAD_MAX / 3;
+	}
+	journal_chain_t chain = { .links = links, .count = COUNT };
+	journal_range_t range = journal_choose(&chain, NULL, 0, COUNT - 1, &merging);
+	assert_int_equal(range.end - range.first, 3);
+	links[COUNT - 2].cost = links[COUNT - 1].cost = JOURNAL_PAYLOAD_MAX;
+	chain = (journal_chain_t){ .links = links + COUNT - 2, .count = 2 };
+	assert_int_equal(journal_choose(&chain, NULL, 0, 1, &merging).freed, 0);
+}
+
 /* What is refused in the end leaves nothing behind. */
 static void test_refused_in_pieces(void **state)
 {
@@ -293,6 +341,8 @@ int main(void)
 		cmocka_unit_test(test_dropped_between_pieces),
 		cmocka_unit_test(test_pieces_are_gone),
 		cmocka_unit_test(test_loose_pieces),
+		cmocka_unit_test(test_merge_finds_no_room),
+		cmocka_unit_test(test_merged_has_a_bound),
 		cmocka_unit_test(test_refused_in_pieces),
 	};
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);

@@ -55,8 +55,9 @@ struct journal_deep {
 	journal_deep_t *next;
 	uint64_t zone;
 	bool is_merging;
-	bool again;     /* another change came meanwhile */
-	bool may_merge; /* whatever the limits say by then */
+	bool again;        /* another change came meanwhile */
+	bool may_merge;    /* whatever the limits say by then */
+	uint64_t retry_ms; /* sys_clock_ms(): not wanted before, as it failed */
 };
 
 /** A write that waits for its transaction. On the stack of the thread that waits. */

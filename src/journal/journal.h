@@ -118,7 +118,8 @@ KNOT_MUST_USE knot_err_t journal_put_zone(journal_t *journal, knot_name_t zone, 
 
 /**
  * True if changes of a zone wait for journal_merge(), and it isn't at work on them: a change that was stored exceeds
- * the depth, as merging in its place would have taken too long. Cheap; any thread, under any lock.
+ * the depth, as merging in its place would have taken too long. False for a minute after it failed. Cheap; any thread,
+ * under any lock.
  */
 bool journal_wants_merge(journal_t *journal, knot_name_t zone);
 

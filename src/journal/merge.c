@@ -122,6 +122,9 @@ static journal_range_t choose_of_part(const journal_chain_t *chain, size_t begin
 {
 	journal_range_t range = { .first = end, .end = end };
 	while (range.first > begin) {
+		if (range.cost + chain->links[range.first - 1].cost > JOURNAL_PAYLOAD_MAX) {
+			break;
+		}
 		bool is_needed = end - range.first < 2 || range.freed < wanted;
 		if (!is_needed && chain->links[range.first - 1].cost > FACTOR * range.cost) {
 			break;
@@ -249,6 +252,10 @@ knot_err_t journal_chain_merge(const journal_chain_t *chain, const journal_range
 	err = changeset_merge_finish(merger, &data, &made.change.payload.len, &made.change.removed, &made.change.added);
 	if (err != KNOT_OK) {
 		return err;
+	}
+	if (made.change.payload.len > JOURNAL_PAYLOAD_MAX) {
+		free(data);
+		return KNOT_ESPACE;
 	}
 	made.change.payload.data = data;
 	made.series = 0;
