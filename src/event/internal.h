@@ -49,6 +49,7 @@ struct server {
 	uint64_t refusals SYS_GUARDED_BY(jobs.lock);         /* versions that a guard rail held back */
 	compaction_t *compactions SYS_GUARDED_BY(jobs.lock); /* owned: a list */
 	renewal_t renewal SYS_GUARDED_BY(jobs.lock);         /* a zone that is built from scratch */
+	atomic_uint merges;                                  /* of journals, that go on now */
 };
 
 /** The lock of the jobs, also for a const server. */

@@ -3,8 +3,14 @@
 #include <stdlib.h>
 
 #include "src/event/internal.h"
+#include "src/sys/clock.h"
 #include "src/sys/log.h"
 #include "src/sys/process.h"
+
+enum {
+	MERGES_MAX = 2, /* at once: each takes memory of a multiple of what it merges, and a worker */
+	AGAIN_MS = 500, /* when so many go on already */
+};
 
 /** What goes on when the zone's turn has ended. */
 typedef struct {
@@ -32,6 +38,7 @@ static void merge_run(void *take_ctx)
 				knot_strerror(err), reason.text[0] != '\0' ? ", " : "", reason.text);
 	}
 	sys_memory_trim(); /* seldom, and of megabytes */
+	atomic_fetch_sub(&merge->server->merges, 1);
 	free(merge);
 }
 
@@ -39,13 +46,18 @@ knot_err_t server_run_merge(server_t *server, entry_t *entry, unsigned how, job_
 {
 	(void)how;
 	outcome->keeps_result = true;
+	if (atomic_fetch_add(&server->merges, 1) >= MERGES_MAX) {
+		atomic_fetch_sub(&server->merges, 1);
+		return KNOT_OK; /* server_plan_merge() plans it again */
+	}
 	merge_t *merge = calloc(1, sizeof(*merge));
 	load_settings_t *settings = calloc(1, sizeof(*settings));
 	if (merge == NULL || settings == NULL ||
 			load_settings(&server->root, entry_name(entry), settings) == KNOT_ENOZONE) {
 		free(merge);
 		free(settings);
-		return KNOT_OK; /* without memory the next change asks for it again */
+		atomic_fetch_sub(&server->merges, 1);
+		return KNOT_OK; /* without memory it is tried again, too */
 	}
 	knot_name_lower(entry_name(entry), merge->wire);
 	merge->server = server;
@@ -61,8 +73,9 @@ knot_err_t server_run_merge(server_t *server, entry_t *entry, unsigned how, job_
 
 void server_plan_merge(server_t *server, entry_t *entry, event_t ended, job_outcome_t outcome)
 {
-	(void)outcome;
-	if (ended != EVENT_MERGE && journal_wants_merge(server->journal, entry_name(entry))) {
-		(void)jobs_ask(&server->jobs, entry, EVENT_MERGE, 0);
+	bool has_begun = ended == EVENT_MERGE && outcome.then != NULL;
+	if (!has_begun && journal_wants_merge(server->journal, entry_name(entry))) {
+		uint64_t wait_ms = ended == EVENT_MERGE ? AGAIN_MS : 0;
+		(void)jobs_plan(&server->jobs, entry, EVENT_MERGE, sys_clock_ms() + wait_ms, 0);
 	}
 }
