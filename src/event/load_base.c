@@ -327,13 +327,10 @@ static void load_pass_image(loading_t *loading)
 
 knot_err_t load_from_image(loading_t *loading)
 {
-	const sources_t *files = loading->image_source.files;
 	const journal_info_t *journal = &loading->journal;
 	loading->outcome = LOAD_FROM_IMAGE;
 	if (!source_is_ahead(&loading->image_source)) {
 		load_note_flushed(loading, loading->image->serial);
-	} else if (files->has_serial) {
-		load_note_flushed(loading, files->serial);
 	}
 	knot_err_t err = load_apply(loading, &loading->image, &loading->image_source);
 	if (err != KNOT_OK) {
