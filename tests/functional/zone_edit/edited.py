@@ -17,13 +17,13 @@ alias CNAME www
 """
 
 
-def start(daemon, zones=("example",), items="", database=True):
-    """A daemon with these zones, whose template has more items."""
+def start(daemon, zones=("example",), items="", database=True, **others):
+    """A daemon with these zones, whose template has more items. others: of configure()."""
     for zone in zones:
         if not (daemon.dir / f"{zone}.zone").exists():
             daemon.write(f"{zone}.zone", ZONE.replace("example", zone))
     text = "template:\n  - id: default\n" + "".join(f"    {item}\n" for item in ["zone-max-size: 100M", *items.splitlines()])
-    daemon.configure(zones=list(zones), text=text)
+    daemon.configure(zones=list(zones), text=text, **others)
     if database:
         (daemon.dir / "db").mkdir(exist_ok=True)
     daemon.start()

@@ -568,3 +568,24 @@ def test_check_of_merged_changes(knotd):
         assert done.returncode == 0 and "code" not in done.stderr, (options, done)
         # 5 -> 9, 9 -> 13, 13 -> 14 ...: one merged change less if another image is saved meanwhile.
         assert done.stdout.startswith("5 -> ") and "-> 16 " in done.stdout, done
+
+
+@pytest.mark.ours
+def test_large_changes_of_many_zones(knotd):
+    """More zones than are merged at once: none is forgotten."""
+    zones = [f"z{number}" for number in range(8)]
+    start(knotd, zones=zones, items=f"{NEVER}\njournal-max-depth: 3", server="background-workers: 4")
+    strings = " ".join(["x" * 250] * 120)
+    for number in range(5):
+        for zone_name in zones:
+            edit(knotd, f"n{number} 60 TXT {strings}", zone=zone_name)
+
+    def depth(zone_name):
+        journal = knotd.dir / "db" / "journal"
+        done = subprocess.run([built("kjournalprint", "tools"), "-D", str(journal), "-d", zone_name], capture_output=True, text=True, timeout=60 * PATIENCE)
+        return len(re.findall(r"^\d+ -> \d+", done.stdout, re.M))
+
+    knotd.wait(lambda: all(1 <= depth(zone_name) <= 3 for zone_name in zones), what="the merges")
+    kill(knotd)
+    for zone_name in zones:
+        knotd.wait(lambda name=zone_name: serial(knotd, name) == 10, what="the zone")
