@@ -585,6 +585,7 @@ static void append_submit(journal_t *journal, journal_op_t *op)
 		}
 	}
 	append_free_merge(op);
+	(void)append_refuse(op, KNOT_EAGAIN, "its changes were merged by another thread each time, try again");
 }
 
 /* Store an entry; one that is large in several transactions. */

@@ -100,7 +100,8 @@ struct journal {
 	/* Readers and the writer hold it to read; it is held to write while the environment is opened or closed. */
 	sys_rwlock_t env_lock;
 	sys_lmdb_t lmdb;
-	bool is_broken; /* LMDB refuses to go on: open it again. Only the leader looks */
+	bool is_broken;  /* LMDB refuses to go on: open it again. Only the leader looks */
+	bool is_settled; /* sys_lmdb_settle() has been called. Only the leader looks */
 	/* Guarded by env_lock: why there is a database that isn't open, and when that was tried; what was said then. */
 	knot_err_t closed;
 	uint64_t tried_ms;

@@ -179,6 +179,7 @@ static knot_err_t journal_open_env(journal_t *journal, journal_reason_t *ret_rea
 {
 	knot_err_t err = journal_try_env(journal, ret_reason);
 	journal->closed = err != KNOT_OK && journal_is_there(journal) ? err : KNOT_OK;
+	journal->is_settled = false;
 	journal->tried_ms = sys_clock_ms();
 	journal->said = *ret_reason;
 	return err;
@@ -223,6 +224,9 @@ void journal_close(journal_t *take_journal)
 	assert(take_journal->queue == NULL && !take_journal->is_led);
 	if (take_journal->lmdb.env != NULL && take_journal->params.is_asynchronous) {
 		(void)mdb_env_sync(take_journal->lmdb.env, 1);
+	}
+	if (take_journal->lmdb.env != NULL && take_journal->lmdb.failed_txn != 0) {
+		(void)!sys_lmdb_settle(&take_journal->lmdb); /* else the next start may find what was refused */
 	}
 	sys_lmdb_close(&take_journal->lmdb);
 	while (take_journal->deep != NULL) {
@@ -285,6 +289,7 @@ knot_err_t journal_read_error(int code)
 	case MDB_NOTFOUND: return KNOT_ENOENT;
 	case ENOMEM: return KNOT_ENOMEM;
 	case MDB_READERS_FULL: return KNOT_EBUSY;
+	case MDB_PANIC: return KNOT_EFILE; /* until a write opens it again */
 	default: return code > 0 ? KNOT_EFILE : KNOT_EMALF;
 	}
 }
@@ -295,6 +300,7 @@ static void journal_fail_op(const journal_t *journal, journal_op_t *op, int code
 {
 	op->err = sys_lmdb_fail(&journal->lmdb, code, "writing to the journal", &op->reason);
 	op->may_retry = code == MDB_MAP_FULL || op->err == KNOT_ESPACE;
+	op->needs_merge = op->is_deep = false; /* of a transaction that failed */
 }
 
 /* True if the file that is open isn't the one in the folder: what is written to it wouldn't be found at a start. */
@@ -312,12 +318,26 @@ static bool journal_is_gone(const journal_t *journal)
 	return there.st_ino != ours.st_ino || there.st_dev != ours.st_dev;
 }
 
+/* Take back what a failed commit may have left, before anything else is written. */
+static knot_err_t journal_settle(journal_t *journal, journal_reason_t *ret_reason)
+{
+	int code = journal->is_settled ? 0 : sys_lmdb_settle(&journal->lmdb);
+	journal->is_settled = code == 0;
+	return code == 0 ? KNOT_OK : sys_lmdb_fail(&journal->lmdb, code, "writing to the journal", ret_reason);
+}
+
 /* Open it if it isn't, if LMDB has given up on it, or if its file was removed or replaced. */
 static knot_err_t journal_prepare(journal_t *journal, journal_reason_t *ret_reason)
 {
 	bool is_gone = journal->lmdb.env != NULL && journal_is_gone(journal);
-	if (journal->lmdb.env != NULL && !journal->is_broken && !is_gone) {
-		return KNOT_OK;
+	if (journal->lmdb.env != NULL && !is_gone) {
+		int code = journal->is_broken ? sys_lmdb_put_back(&journal->lmdb) : 0;
+		if (code != 0) {
+			return sys_lmdb_fail(&journal->lmdb, code, "writing to the journal", ret_reason);
+		}
+		if (!journal->is_broken) {
+			return journal_settle(journal, ret_reason);
+		}
 	}
 	sys_rwlock_write(&journal->env_lock);
 	if (journal->lmdb.is_locked) {
@@ -333,7 +353,7 @@ static knot_err_t journal_prepare(journal_t *journal, journal_reason_t *ret_reas
 	if (err == KNOT_OK && ret_reason->text[0] != '\0' && journal->params.on_notice != NULL) {
 		journal->params.on_notice(journal->params.path, ret_reason->text);
 	}
-	return err;
+	return err == KNOT_OK ? journal_settle(journal, ret_reason) : err;
 }
 
 static int journal_touch(const journal_t *journal, MDB_txn *txn, knot_name_t zone)
@@ -363,32 +383,72 @@ static int journal_run(journal_t *journal, journal_op_t *first, const journal_op
 		mdb_txn_abort(txn);
 		return code;
 	}
-	return sys_lmdb_commit(&journal->lmdb, txn);
+	code = sys_lmdb_commit(&journal->lmdb, txn);
+	journal->is_settled = code == 0;
+	return code;
+}
+
+/* Codes after which LMDB, or what was checked of the file when it was opened, isn't to be trusted any more. */
+static bool journal_is_given_up(int code)
+{
+	static const int codes[] = { MDB_PANIC, MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_PAGE_FULL, MDB_CURSOR_FULL,
+		MDB_BAD_TXN };
+	bool is_found = false;
+	for (size_t i = 0; i < KNOT_LEN(codes); i++) {
+		is_found = is_found || codes[i] == code;
+	}
+	return is_found;
+}
+
+/* LMDB does nothing any more, not even read, when it couldn't write a meta page. */
+static bool journal_has_panicked(const journal_t *journal)
+{
+	MDB_txn *txn;
+	int code = sys_lmdb_begin(&journal->lmdb, MDB_RDONLY, &txn);
+	if (code == 0) {
+		mdb_txn_abort(txn);
+	}
+	return code == MDB_PANIC;
+}
+
+/* Write operations in a transaction. KNOT_OK: *ret_code says what came of it; otherwise nothing can be written. */
+static knot_err_t journal_try(journal_t *journal, journal_op_t *first, const journal_op_t *end, int *ret_code,
+		journal_reason_t *ret_reason)
+{
+	knot_err_t err = journal_prepare(journal, ret_reason);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	*ret_code = journal_run(journal, first, end);
+	journal->is_broken = journal_is_given_up(*ret_code);
+	if (!journal->is_settled) {
+		/* At once, so that readers can go on; the next write tries again what fails of this. */
+		journal_reason_t ignored;
+		journal->is_broken = journal->is_broken || journal_has_panicked(journal);
+		(void)!journal_prepare(journal, &ignored);
+	}
+	return KNOT_OK;
 }
 
 static void journal_write(journal_t *journal, journal_op_t *first)
 {
 	journal_reason_t reason = { "" };
-	knot_err_t err = journal_prepare(journal, &reason);
-	if (err != KNOT_OK) {
-		for (journal_op_t *op = first; op != NULL; op = op->next) {
-			op->err = err;
-			op->reason = reason;
-		}
-		return;
-	}
-	/* Closing it takes the leader, which we are. */
-	int code = journal_run(journal, first, NULL);
-	if (code == 0) {
+	int code;
+	knot_err_t err = journal_try(journal, first, NULL, &code, &reason);
+	if (err == KNOT_OK && code == 0) {
 		return;
 	}
 	/* One that can't be written must not hinder the others. */
 	for (journal_op_t *op = first; op != NULL; op = op->next) {
-		code = first->next == NULL ? code : journal_run(journal, op, op->next);
-		if (code != 0) {
+		if (err == KNOT_OK && first->next != NULL) {
+			err = journal_try(journal, op, op->next, &code, &reason);
+		}
+		if (err != KNOT_OK) {
+			op->err = err;
+			op->reason = reason;
+			op->needs_merge = op->may_retry = op->is_deep = false;
+		} else if (code != 0) {
 			journal_fail_op(journal, op, code);
-			journal->is_broken = journal->is_broken || code == MDB_PANIC || code == MDB_CORRUPTED ||
-					     code == MDB_PAGE_NOTFOUND;
 		}
 	}
 }

@@ -101,10 +101,11 @@ typedef struct {
  * A change without payload is a note: a version was published of which no change is stored. It is for the history only,
  * and breaks no chain. The last JOURNAL_NOTES_MAX are kept.
  *
- * On failure nothing is changed. KNOT_ESPACE: the change is larger than the limit, or the database or the disk is full.
- * KNOT_EAGAIN: the limits are reached, and nothing may be dropped before the zone is flushed: write the zone file,
- * journal_mark_flushed(), and call again. KNOT_ENOMEM, KNOT_EACCES, KNOT_EFILE …; ret_reason (NULL is allowed) says
- * more. Once the cause has gone, the next call works.
+ * On failure nothing is changed; but if the disk reported an error and the process is killed or power fails before the
+ * disk works again, the change may be there at the next start. KNOT_ESPACE: the change is larger than the limit, or the
+ * database or the disk is full. KNOT_EAGAIN: the limits are reached, and nothing may be dropped before the zone is
+ * flushed: write the zone file, journal_mark_flushed(), and call again. KNOT_ENOMEM, KNOT_EACCES, KNOT_EFILE …;
+ * ret_reason (NULL is allowed) says more. Once the cause has gone, the next call works.
  */
 KNOT_MUST_USE knot_err_t journal_append(journal_t *journal, knot_name_t zone, const journal_change_t *change,
 		const journal_limits_t *limits, journal_reason_t *ret_reason);

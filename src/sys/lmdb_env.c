@@ -3,6 +3,7 @@
 
 #include "src/sys/clock.h"
 #include "src/sys/lmdb_check.h"
+#include "src/sys/lmdb_file.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -379,8 +380,32 @@ int sys_lmdb_touch(const sys_lmdb_t *lmdb, MDB_txn *txn, bool writes, knot_bytes
 int sys_lmdb_commit(sys_lmdb_t *lmdb, MDB_txn *take_txn)
 {
 	assert(!lmdb->options.read_only);
+	uint64_t number = mdb_txn_id(take_txn);
 	int code = mdb_txn_commit(take_txn);
+	lmdb->failed_txn = code == 0 ? 0 : number;
 	lmdb_note_length(lmdb);
+	return code;
+}
+
+int sys_lmdb_put_back(const sys_lmdb_t *lmdb)
+{
+	MDB_envinfo info;
+	assert(lmdb->env != NULL && !lmdb->options.read_only);
+	int code = mdb_env_info(lmdb->env, &info);
+	if (code != 0) {
+		return code;
+	}
+	uint64_t next = lmdb->failed_txn != 0 ? lmdb->failed_txn : info.me_last_txnid + 1;
+	return lmdb_file_put_back_meta(lmdb->fd, lmdb->page_len, next) ? 0 : errno;
+}
+
+int sys_lmdb_settle(sys_lmdb_t *lmdb)
+{
+	int code = sys_lmdb_put_back(lmdb);
+	if (code == 0 && (lmdb->options.flags & MDB_NOSYNC) == 0 && fdatasync(lmdb->fd) != 0) {
+		code = errno;
+	}
+	lmdb->failed_txn = code == 0 ? 0 : lmdb->failed_txn;
 	return code;
 }
 

@@ -56,6 +56,7 @@ typedef struct {
 	uint32_t page_len;         /* bytes of an LMDB page */
 	_Atomic uint64_t file_len; /* bytes of the data file after the last commit */
 	sys_lmdb_guard_t *guard;   /* owned; NULL: all was checked, or another process has done that */
+	uint64_t failed_txn;       /* of the last commit if that failed, else 0: see sys_lmdb_settle() */
 } sys_lmdb_t;
 
 /**
@@ -97,8 +98,22 @@ KNOT_MUST_USE int sys_lmdb_begin(const sys_lmdb_t *lmdb, unsigned flags, MDB_txn
 KNOT_MUST_USE int sys_lmdb_touch(
 		const sys_lmdb_t *lmdb, MDB_txn *txn, bool writes, knot_bytes_t first, knot_bytes_t last);
 
-/** mdb_txn_commit() of a transaction that has written. */
+/** mdb_txn_commit() of a transaction that has written. After a failure sys_lmdb_settle() comes before the next one. */
 KNOT_MUST_USE int sys_lmdb_commit(sys_lmdb_t *lmdb, MDB_txn *take_txn);
+
+/**
+ * Make sure that no transaction is there that a commit said had failed: its meta page may have been written though an
+ * error was reported. Before the database is closed after such a commit; no transaction that writes is open. Returns 0
+ * or a code of errno: the transaction may be there.
+ */
+KNOT_MUST_USE int sys_lmdb_put_back(const sys_lmdb_t *lmdb);
+
+/**
+ * The same on the disk: else what such a meta page leads to could be written over before a power failure brings it
+ * back. After a failed commit, and before the first transaction that writes after opening, as an earlier process may
+ * have ended in between. Returns 0 or a code of errno: call it again before writing.
+ */
+KNOT_MUST_USE int sys_lmdb_settle(sys_lmdb_t *lmdb);
 
 /** Our error code for one of LMDB's or errno (not 0); sets the text "<what>: <why>, <what to do>". */
 knot_err_t sys_lmdb_fail(const sys_lmdb_t *lmdb, int code, const char *what, sys_lmdb_reason_t *ret_reason);

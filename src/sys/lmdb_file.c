@@ -115,6 +115,29 @@ static bool lmdb_metas_fit(const lmdb_meta_t *metas)
 	return a % 2 == 0 && b % 2 == 1 && (a + 1 == b || b + 1 == a);
 }
 
+bool lmdb_file_put_back_meta(int fd, uint32_t page_len, uint64_t txn)
+{
+	lmdb_file_t file = { .fd = fd, .page_len = page_len };
+	lmdb_meta_t metas[LMDB_META_COUNT];
+	unsigned index = txn % LMDB_META_COUNT;
+	if (!lmdb_file_check_meta(&file, 0, &metas[0]) || !lmdb_file_check_meta(&file, 1, &metas[1]) ||
+			!lmdb_metas_fit(metas)) {
+		return true;
+	}
+	/* The number alone: a torn write of more could leave a mixture that counts. With a smaller number than the
+	 * other page's, the rest doesn't count. */
+	uint64_t number = metas[index].txn;
+	if (number == txn) {
+		number = txn >= LMDB_META_COUNT ? txn - LMDB_META_COUNT : 0;
+	}
+	off_t off = (off_t)index * page_len + PAGE_HEADER + (off_t)offsetof(lmdb_meta_t, txn);
+	ssize_t len = pwrite(fd, &number, sizeof(number), off);
+	if (len >= 0 && len != (ssize_t)sizeof(number)) {
+		errno = EIO;
+	}
+	return len == (ssize_t)sizeof(number);
+}
+
 static bool lmdb_file_check_metas(lmdb_file_t *file, lmdb_meta_t *ret_meta)
 {
 	lmdb_meta_t metas[LMDB_META_COUNT];

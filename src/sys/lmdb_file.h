@@ -80,6 +80,13 @@ bool lmdb_file_fault(lmdb_file_t *file, const char *what);
 /** What the meta page `index` says now, unchecked. False: a fault is noted. */
 bool lmdb_file_read_meta(lmdb_file_t *file, unsigned index, lmdb_meta_t *ret_meta);
 
+/**
+ * Write to the meta page of transaction `txn` so that it is older than the other one, even if it seems so already: what
+ * the page cache shows needn't be on the disk after a failed write. Nothing is written if the meta pages aren't sound.
+ * False: errno.
+ */
+bool lmdb_file_put_back_meta(int fd, uint32_t page_len, uint64_t txn);
+
 /** Read a branch or a leaf to `bytes` (page_len of them) and check it without what it leads to. False: a fault. */
 bool lmdb_file_read_page(lmdb_file_t *file, uint64_t number, bool is_leaf, uint8_t *bytes, lmdb_page_t *ret_page);
 

@@ -57,10 +57,10 @@ static void end_process(void)
 }
 
 /* What becomes of a call. */
-typedef enum { CALL_GOES_ON, CALL_ENDS, CALL_FAILS } fate_t;
+typedef enum { CALL_GOES_ON, CALL_ENDS, CALL_FAILS, CALL_FAILS_LATE } fate_t;
 
 /* Counts a call. CALL_ENDS: the process ends in the middle of it or after it; before it, this doesn't return.
- * CALL_FAILS: errno is set. */
+ * CALL_FAILS: errno is set. CALL_FAILS_LATE: it happens, and then fails. */
 static fate_t fate_of(disk_kind_t kind)
 {
 	uint32_t number = atomic_fetch_add(&disk_control->calls, 1) + 1;
@@ -70,7 +70,8 @@ static fate_t fate_of(disk_kind_t kind)
 	if (disk_control->fail_at != 0 && number >= disk_control->fail_at &&
 			number - disk_control->fail_at < disk_control->fail_count) {
 		errno = disk_control->fail_errno;
-		return CALL_FAILS;
+		bool is_late = number - disk_control->fail_at < disk_control->fail_late;
+		return is_late && (kind == DISK_WRITE || kind == DISK_SYNC) ? CALL_FAILS_LATE : CALL_FAILS;
 	}
 	if (number != disk_control->kill_at) {
 		return CALL_GOES_ON;
@@ -90,6 +91,12 @@ static void log_entry(disk_entry_t *entry, const char *file, const uint8_t *data
 		struct iovec parts[] = { { entry, sizeof(*entry) }, { (void *)data, len }, { zeros, -len % 8 } };
 		syscall(SYS_writev, disk_log, parts, 3);
 	}
+}
+
+static int fail_late(void)
+{
+	errno = disk_control->fail_errno;
+	return -1;
 }
 
 /* `off` -1: at the file's position. */
@@ -114,13 +121,13 @@ static ssize_t watched_write(int fd, const void *data, size_t len, off_t off)
 	ssize_t done = write_at(fd, data, count, off);
 	if (done > 0) {
 		entry.len = (uint64_t)done;
-		entry.is_durable = count == len && (fcntl(fd, F_GETFL) & O_DSYNC) != 0;
+		entry.is_durable = count == len && fate != CALL_FAILS_LATE && (fcntl(fd, F_GETFL) & O_DSYNC) != 0;
 		log_entry(&entry, file, data);
 	}
 	if (ends) {
 		end_process();
 	}
-	return done;
+	return fate == CALL_FAILS_LATE ? fail_late() : done;
 }
 
 /* As one write of all parts. */
@@ -156,14 +163,14 @@ static int watched_sync(int fd, long number)
 		return -1;
 	}
 	int done = (int)syscall(number, fd);
-	if (is_ours && done == 0) {
+	if (is_ours && done == 0 && fate != CALL_FAILS_LATE) {
 		disk_entry_t entry = { .kind = DISK_SYNC };
 		log_entry(&entry, file, NULL);
 	}
 	if (fate == CALL_ENDS) {
 		end_process();
 	}
-	return done;
+	return fate == CALL_FAILS_LATE ? fail_late() : done;
 }
 
 /* ---- What stands before the C library's ---- */
@@ -209,7 +216,7 @@ SHOWN int msync(void *start, size_t len, int flags)
 	if (fate == CALL_ENDS) {
 		end_process();
 	}
-	return done;
+	return fate == CALL_FAILS_LATE ? fail_late() : done;
 }
 
 SHOWN int ftruncate(int fd, off_t len)

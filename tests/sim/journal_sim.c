@@ -7,7 +7,8 @@
  *     journal_sim [-n rounds] [-s seed] [-p part] [-d directory]
  *
  * A round is: begin or go on with a journal, store until the kill (or damage the file), then open it in another process
- * and compare. Without -p each part gets its share of the rounds. Parts: writes, moments, power, errors, full, damage.
+ * and compare. Without -p each part gets its share of the rounds. Parts: writes, moments, power, errors, untold, full,
+ * damage.
  * The directory is one in memory if there is such.
  *
  * One line per part starts with `ok` or `not ok`. Exit status 1: something failed; how to repeat it is printed.
@@ -121,7 +122,7 @@ static void begin_world(journal_world_t *world, uint64_t size_max)
 	disk_image_write(world->folder, &none);
 	remove_locks(world);
 	world->size_max = size_max;
-	world->disk.fail_at = 0;
+	world->disk.fail_at = world->disk.fail_late = 0;
 	memset(world->promises, 0, sizeof(world->promises));
 }
 
@@ -264,6 +265,58 @@ static bool part_errors(run_t *run, uint64_t seed, uint64_t rounds)
 	return is_right;
 }
 
+/* Calls happen at which an error is reported, so that a change that was refused may be there: the process goes on from
+ * the version before, is stopped, is killed, or power fails. */
+static bool part_untold(run_t *run, uint64_t seed, uint64_t rounds)
+{
+	/* From the call on: how many fail, and how many of these happen. LMDB answers a failed meta page by another
+	 * write. */
+	static const uint32_t modes[][2] = { { 1, 1 }, { 2, 1 }, { UINT32_MAX, 1 }, { 3, 3 },
+		{ UINT32_MAX, UINT32_MAX } };
+	enum { GOES_ON, STOPS, KILLED, POWER_FAILS, ENDS };
+	journal_world_t *world = run->world;
+	sim_random_t random = { .state = seed };
+	kept_t kept;
+	char log[sizeof(world->folder) + 8];
+	snprintf(log, sizeof(log), "%s.log", world->folder);
+	begin_world(world, MAP_SIZE);
+	bool is_right = grow(world, sim_random(&random), 40 + (unsigned)sim_below(&random, 4) * 60);
+	keep(world, &kept);
+	journal_work_t work = { .script = sim_random(&random), .steps = 15, .may_fail = true, .goes_on = true };
+	is_right = is_right && work_until(world, &work, 0, DISK_BEFORE, NULL) == ENDED_WELL && verify(world, false);
+	uint32_t calls = atomic_load(&world->disk.calls);
+	for (uint32_t at = 1; at <= calls && is_right && run->rounds < rounds; at++) {
+		unsigned mode = (unsigned)sim_below(&random, KNOT_LEN(modes)), how = (unsigned)sim_below(&random, ENDS);
+		put_back(world, &kept);
+		work.in_threads = at % 4 == 0;
+		world->disk.fail_at = at;
+		world->disk.fail_count = modes[mode][0];
+		world->disk.fail_late = modes[mode][1];
+		world->disk.fail_errno = EIO;
+		work.stops = how == STOPS;
+		uint32_t kill_at = how == GOES_ON || how == STOPS ? 0 : at + (uint32_t)sim_between(&random, 1, 12);
+		end_t end = work_until(world, &work, kill_at, (disk_when_t)sim_below(&random, DISK_WHEN_COUNT),
+				how == POWER_FAILS ? log : NULL);
+		if (how == POWER_FAILS) {
+			disk_image_t disk = { 0 };
+			disk_image_copy(&kept.disk, &disk);
+			disk_image_fail(&disk, log, &random);
+			disk_image_write(world->folder, &disk);
+			disk_image_free(&disk);
+		}
+		world->disk.fail_at = world->disk.fail_late = 0;
+		run->rounds++;
+		is_right = end != ENDED_BADLY && verify(world, false) && grow(world, work.script + at, 10);
+		if (!is_right) {
+			printf("  %u calls from %u of %u failed, %u of them late, then %u\n", modes[mode][0], at, calls,
+					modes[mode][1], how);
+		}
+	}
+	disk_image_free(&kept.disk);
+	unlink(log);
+	return is_right;
+}
+
 /* The map is too small for all zones: kills at any moment while changes are refused; then it recovers. */
 static bool part_full(run_t *run, uint64_t seed, uint64_t rounds)
 {
@@ -322,10 +375,11 @@ typedef struct {
 } part_t;
 
 static const part_t parts[] = {
-	{ "writes", "killed at every write", part_writes, 450 },
+	{ "writes", "killed at every write", part_writes, 350 },
 	{ "moments", "killed at any moment, with threads", part_moments, 120 },
 	{ "power", "power failed at any write", part_power, 200 },
 	{ "errors", "disk full or failing at every write", part_errors, 100 },
+	{ "untold", "errors reported of writes that happened", part_untold, 100 },
 	{ "full", "killed at any write, map full", part_full, 40 },
 	{ "damage", "damaged files", part_damage, 90 },
 };

@@ -113,6 +113,10 @@ static journal_limits_t limits_of(worker_t *worker, int zone)
 
 static void promise_begin(journal_promise_t *promise, const journal_state_t *next)
 {
+	if (promise->has_perhaps && !promise->has_refused) {
+		promise->refused = promise->perhaps;
+		__atomic_store_n(&promise->has_refused, true, __ATOMIC_SEQ_CST);
+	}
 	promise->perhaps = *next;
 	__atomic_store_n(&promise->has_perhaps, true, __ATOMIC_SEQ_CST);
 }
@@ -123,6 +127,7 @@ static void promise_end(journal_promise_t *promise, knot_err_t err)
 	if (err == KNOT_OK) {
 		promise->is = promise->perhaps;
 		__atomic_store_n(&promise->has_perhaps, false, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&promise->has_refused, false, __ATOMIC_SEQ_CST);
 	}
 }
 
@@ -162,8 +167,9 @@ static knot_err_t store_change(worker_t *worker, int zone, uint32_t gap)
 		memset(next.images, 0, sizeof(next.images));
 	}
 	uint32_t from = next.last + gap;
-	next.last = from + 1;
-	journal_change_t change = make_change(zone, from, from + 1, false);
+	/* Another version than the one that was refused. */
+	next.last = from + 1 + promise->has_perhaps;
+	journal_change_t change = make_change(zone, from, next.last, false);
 	knot_err_t err = KNOT_EAGAIN;
 	for (int i = 0; i < 2 && err == KNOT_EAGAIN; i++) {
 		promise_begin(promise, &next);
@@ -255,7 +261,7 @@ static bool worker_step(worker_t *worker)
 				   worker->stride;
 	journal_promise_t *promise = &worker->world->promises[zone];
 	/* A call that failed: find out what is stored, as a server does that starts again. Here the next start does. */
-	if (promise->has_perhaps) {
+	if (promise->has_perhaps && !worker->work->goes_on) {
 		return true;
 	}
 	uint64_t dice = sim_below(&worker->random, 40);
@@ -304,6 +310,24 @@ static bool worker_recover(worker_t *worker)
 	return err == KNOT_OK || journal_fault(worker->world, "it doesn't recover: %s", knot_strerror(err));
 }
 
+/* The disk works again: go on or stop. */
+static bool worker_go_on(worker_t *worker)
+{
+	worker->world->disk.fail_at = 0;
+	for (int zone = 0; zone < SIM_ZONES; zone++) {
+		journal_promise_t *promise = &worker->world->promises[zone];
+		if (worker->work->stops) {
+			promise->has_perhaps = promise->has_refused = false;
+			continue;
+		}
+		knot_err_t err = store_change(worker, zone, 0);
+		if (err != KNOT_OK) {
+			return journal_fault(worker->world, "zone %d doesn't go on: %s", zone, knot_strerror(err));
+		}
+	}
+	return true;
+}
+
 bool journal_work(journal_world_t *world, const journal_work_t *work)
 {
 	disk_control = &world->disk;
@@ -349,6 +373,7 @@ bool journal_work(journal_world_t *world, const journal_work_t *work)
 		is_right = is_right && merger.is_right;
 	}
 	is_right = is_right && (!work->must_recover || worker_recover(&workers[0]));
+	is_right = is_right && (!work->goes_on || worker_go_on(&workers[0]));
 	journal_close(journal);
 	disk_control = NULL;
 	return is_right;
@@ -415,8 +440,12 @@ static bool verify_zone(journal_world_t *world, journal_t *journal, int zone, bo
 {
 	journal_promise_t *promise = &world->promises[zone];
 	zone_name_t name;
-	for (int i = 0; i < 2; i++) {
-		const journal_state_t *state = i == 0 ? &promise->is : &promise->perhaps;
+	for (int i = 0; i < 3; i++) {
+		const journal_state_t *states[] = { &promise->is, &promise->perhaps, &promise->refused },
+				      *state = states[i];
+		if (i == 2 && !promise->has_refused) {
+			break;
+		}
 		look_t l = { .world = world, .zone = zone, .is_right = true, .file = state->file };
 		memcpy(l.images, state->images, sizeof(l.images));
 		knot_err_t err = journal_each(journal, zone_name(zone, &name), look, &l);
@@ -440,7 +469,7 @@ static bool verify_zone(journal_world_t *world, journal_t *journal, int zone, bo
 		}
 		if (state_is(&l, state)) {
 			promise->is = *state;
-			promise->has_perhaps = false;
+			promise->has_perhaps = promise->has_refused = false;
 			world->verified++;
 			return true;
 		}

@@ -23,7 +23,8 @@ typedef struct {
 typedef struct {
 	journal_state_t is;
 	journal_state_t perhaps; /* a call has begun, or has failed: one of the two */
-	bool has_perhaps;
+	journal_state_t refused; /* an earlier call has failed, and so have those since: or this one */
+	bool has_perhaps, has_refused;
 } journal_promise_t;
 
 /** Shared by all processes. */
@@ -44,6 +45,9 @@ typedef struct {
 	bool in_threads;
 	bool may_fail;     /* the disk or the map is full: calls may fail */
 	bool must_recover; /* in the end, when all but one zone have been dropped, a change must be stored */
+	bool goes_on;      /* after a call that failed, as a server does that serves the version before; in the end
+			      the disk works, and a change of each zone must be stored */
+	bool stops;        /* or what was refused must not be there when it has been closed */
 } journal_work_t;
 
 /** Note a fault, unless there is one; returns false. */
