@@ -82,7 +82,7 @@ static void compact_keep(server_t *server, entry_t *entry, compaction_t *take_co
 	sys_mutex_unlock(&server->jobs.lock);
 }
 
-void server_compact_forget(server_t *server, const entry_t *entry)
+void server_compact_forget(server_t *server, entry_t *entry)
 {
 	compaction_t **at = compact_find(server, entry), *found = *at;
 	if (found != NULL) {
@@ -90,6 +90,7 @@ void server_compact_forget(server_t *server, const entry_t *entry)
 		compact_free(found);
 	}
 	renewal_forget(server, entry);
+	entry->is_compacted = false;
 }
 
 void server_compact_deinit(server_t *server)

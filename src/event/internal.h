@@ -130,8 +130,9 @@ void server_edit_free(server_t *server, server_edit_t *take_edit);
 
 /* ---- compact.c ---- */
 
-/** Forget what remains to be done for a zone that is being removed. */
-void server_compact_forget(server_t *server, const entry_t *entry) SYS_REQUIRES(server->jobs.lock);
+/** Forget what remains to be done for a zone that is being removed, or whose contents are dropped. In its turn, unless
+ * it is removed. */
+void server_compact_forget(server_t *server, entry_t *entry) SYS_REQUIRES(server->jobs.lock);
 
 /** Free server->compactions. After jobs_stop(). */
 void server_compact_deinit(server_t *server) SYS_EXCLUDES(server->jobs.lock);

@@ -44,7 +44,7 @@ void renewal_init(renewal_t *renewal);
 /** Stop the thread and free what it made. After jobs_stop(); not under the lock of the jobs. */
 void renewal_done(server_t *server);
 
-/** Forget a zone that is being removed. Under the lock of the jobs. */
+/** Forget a zone that is being removed, or whose contents are dropped. Under the lock of the jobs. */
 void renewal_forget(server_t *server, const entry_t *entry);
 
 /** True while the zone is being renewed: its memory is not to be compacted, as nothing would be given back. Under the

@@ -32,7 +32,12 @@ knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what)
 	if ((what & (SERVER_PURGE_CONTENTS | SERVER_PURGE_IMAGE)) != 0) {
 		entry->save = SAVE_NONE;
 	}
-	server_edit_t *edit = (what & SERVER_PURGE_CONTENTS) != 0 ? server_edit_drop(server, name) : NULL;
+	server_edit_t *edit = NULL;
+	if ((what & SERVER_PURGE_CONTENTS) != 0) {
+		edit = server_edit_drop(server, name);
+		/* What an image gives later may have the same numbers, but not what a pass has made of them. */
+		server_compact_forget(server, entry);
+	}
 	sys_mutex_unlock(&server->jobs.lock);
 	server_edit_free(server, edit);
 	if ((what & SERVER_PURGE_CONTENTS) != 0) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Memory that commits leave behind is given back while the zone is served, whatever its size and however it changes."""
 import signal
+import time
 
 import pytest
 
@@ -87,3 +88,21 @@ def test_small_zone(knotd):
     knotd.wait_log(BUILT)
     assert addresses(knotd, "last") == ["192.0.2.9"]
     assert addresses(knotd, "h7") == ["192.0.2.7"]
+
+
+def test_purge_amid_a_pass(knotd):
+    """A pass isn't for the version that is read from the image again: its chunks have the same numbers, and are in use."""
+    hosts = 30000
+    start_with(knotd, hosts)
+    asked = range(0, hosts, 100)
+    with Client(knotd.socket) as client:
+        for delay in (0.01, 0.02, 0.03, 0.05, 0.08):
+            commit(client, *(("zone-unset", f"h{number}", {}) for number in range(0, hosts, 4)))
+            commit(client, *(put(f"h{number}", number) for number in range(0, hosts, 4)))
+            time.sleep(delay)  # the pass has come to another place each time
+            client.command("zone-purge", zone="example.", flags="F", filters="e")
+            assert not [reply for reply in client.command("zone-reload", zone="example.", flags="B") if "error" in reply]
+            edit(knotd, "more 60 A 192.0.2.1")
+            edit(knotd, "- more")
+            assert [addresses(knotd, f"h{number}") for number in asked] == [[f"192.0.2.{number % 250}"] for number in asked]
+    assert len([line for line in all_records(knotd) if line.startswith("h")]) == hosts
