@@ -537,6 +537,11 @@ zone_ref_t zone_arena_alloc_brief(zone_arena_t *arena, size_t len)
 	return ref;
 }
 
+bool zone_arena_is_fork(const zone_arena_t *arena)
+{
+	return arena->growth != NULL && arena->growth->is_fork;
+}
+
 bool zone_arena_is_mine(const zone_arena_t *arena, zone_ref_t ref)
 {
 	size_t off = UNIT * (size_t)(ref & ((1u << ZONE_CHUNK_OFFSET_BITS) - 1));

@@ -58,6 +58,9 @@ zone_ref_t zone_arena_alloc_kept(zone_arena_t *arena, size_t len);
 /** As zone_arena_alloc() for what the next slices of a pass are likely to replace: their chunks are soon empty. */
 zone_ref_t zone_arena_alloc_brief(zone_arena_t *arena, size_t len);
 
+/** True if the arena comes from zone_arena_fork(). */
+bool zone_arena_is_fork(const zone_arena_t *arena);
+
 /** True if `ref` was allocated since zone_arena_new() or zone_arena_fork(): it may still be changed in place. */
 bool zone_arena_is_mine(const zone_arena_t *arena, zone_ref_t ref);
 

@@ -26,7 +26,8 @@ bool zone_needs_renewal(const zone_contents_t *zone)
 {
 	uint64_t live = zone->live_size, built = zone->is_short ? live : zone->built_size;
 	if (zone->record_count < ZONE_COMPACT_RECORDS) {
-		return zone_wasted(zone) > live / SMALL_PART;
+		/* One that comes from no commit is as small as it gets, whatever its last chunks have left. */
+		return zone_arena_is_fork(zone->store) && zone_wasted(zone) > live / SMALL_PART;
 	}
 	return live > built + built / GROWN_PART || renew_has_sparse_links(zone);
 }

@@ -11,8 +11,9 @@
 
 #include "src/zone/contents.h"
 
-/** True if a version built from scratch is worth while: the zone is small (ZONE_COMPACT_RECORDS) and a fifth of its
- * memory is wasted; or it has grown by a quarter since it was built, or most of its numbers are unused. */
+/** True if a version built from scratch is worth while: the zone is small (ZONE_COMPACT_RECORDS), commits have changed
+ * it since it was built, and a fifth of its memory is wasted; or it has grown by a quarter since it was built, or most
+ * of its numbers are unused. */
 bool zone_needs_renewal(const zone_contents_t *zone);
 
 /** The version built from scratch. NULL: out of memory. Cost: that of loading the zone without reading its file. */
