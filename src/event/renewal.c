@@ -57,11 +57,17 @@ static void renewal_end(renewal_t *renewal, knot_err_t err)
 	}
 }
 
+static bool renewal_should_stop(void *ctx)
+{
+	const server_t *server = ctx;
+	return __atomic_load_n(&server->jobs.stopping, __ATOMIC_RELAXED);
+}
+
 /* Build, then follow the commits up to the next version. */
-static knot_err_t renewal_build(renewal_versions_t *versions)
+static knot_err_t renewal_build(server_t *server, renewal_versions_t *versions)
 {
 	if (versions->fresh == NULL) {
-		versions->fresh = zone_renew(versions->held);
+		versions->fresh = zone_renew(versions->held, renewal_should_stop, server);
 	}
 	if (versions->fresh == NULL || versions->next == NULL) {
 		return versions->fresh != NULL ? KNOT_OK : KNOT_ENOMEM;
@@ -80,7 +86,7 @@ static void renewal_work(server_t *server) SYS_REQUIRES(server->jobs.lock)
 	bool is_dropped = renewal->state == RENEWAL_DROPS;
 	renewal_versions_t versions = renewal_take(renewal, RENEWAL_WORKS);
 	sys_mutex_unlock(&server->jobs.lock);
-	knot_err_t err = is_dropped ? KNOT_OK : renewal_build(&versions);
+	knot_err_t err = is_dropped ? KNOT_OK : renewal_build(server, &versions);
 	sys_mutex_lock(&server->jobs.lock);
 	if (err == KNOT_OK && renewal->entry != NULL) {
 		renewal->versions = versions;
@@ -169,7 +175,7 @@ static void renewal_run_small(server_t *server, entry_t *entry)
 	sys_mutex_lock(&server->jobs.lock);
 	bool is_edited = entry->edited;
 	sys_mutex_unlock(&server->jobs.lock);
-	zone_contents_t *fresh = is_edited ? NULL : zone_renew(zone_contents(zone));
+	zone_contents_t *fresh = is_edited ? NULL : zone_renew(zone_contents(zone), NULL, NULL);
 	if (fresh != NULL) {
 		publish_moved(zone, fresh);
 		renewal_log(entry);

@@ -165,7 +165,7 @@ static knot_err_t build_finish(load_t *load, const char *path, const knot_str_t 
 		return KNOT_EPARSEFAIL;
 	}
 	zone_contents_t *zone;
-	knot_err_t err = zone_compile(&load->collect, params->size_max, &zone);
+	knot_err_t err = zone_compile(&load->collect, params, &zone);
 	if (err == KNOT_ENOSOA) {
 		tell(params, ZONE_MESSAGE_ERROR, "check, missing SOA at the zone apex");
 	}

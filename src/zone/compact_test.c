@@ -329,7 +329,7 @@ static void grow_commit(run_t *run, uint32_t serial, unsigned number)
 static unsigned grow_renew(run_t *run, uint32_t *serial, unsigned number)
 {
 	enum { MEANWHILE = 300, RECORDS_MAX = 64 };
-	zone_contents_t *held = zone_image_hold(run->zone), *fresh = zone_renew(held);
+	zone_contents_t *held = zone_image_hold(run->zone), *fresh = zone_renew(held, NULL, NULL);
 	assert_true(held != NULL && fresh != NULL);
 	for (unsigned commits = MEANWHILE; commits > 0; commits /= 60) {
 		for (unsigned i = 0; i < commits; i++) {
@@ -394,6 +394,28 @@ static void test_growth(void **state)
 	free(run.is_in);
 }
 
+static bool stop_third(void *ctx)
+{
+	unsigned *asked = ctx;
+	return ++*asked == 3;
+}
+
+/* A build that isn't needed any more ends soon, wherever it is. */
+static void test_renewal_stops(void **state)
+{
+	(void)state;
+	enum { HOSTS = 10000, OFTEN = 11 }; /* 20,000 names, read and compiled */
+	zone_contents_t *zone = build_scattered(HOSTS, 0);
+	unsigned asked = 0;
+	assert_null(zone_renew(zone, stop_third, &asked));
+	assert_int_equal(asked, 3);
+	zone_contents_t *fresh = zone_renew(zone, stop_third, &asked);
+	assert_non_null(fresh);
+	assert_in_range(asked - 3, 8, OFTEN);
+	zone_contents_free(fresh);
+	zone_contents_free(zone);
+}
+
 /* ---- A small zone ---- */
 
 /* One that was just built stays, though a long RRset leaves most of a chunk unused before it; after a commit it may be
@@ -407,7 +429,7 @@ static void test_small_zone_rests(void **state)
 	assert_false(zone_needs_renewal(run.zone));
 	run_commit(&run, 2);
 	assert_true(zone_needs_renewal(run.zone));
-	run_publish(&run, zone_renew(run.zone));
+	run_publish(&run, zone_renew(run.zone, NULL, NULL));
 	assert_false(zone_needs_renewal(run.zone));
 	zone_contents_free(run.zone);
 }
@@ -415,6 +437,7 @@ static void test_small_zone_rests(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_memory), cmocka_unit_test(test_growth),
-		cmocka_unit_test(test_slices_are_bounded), cmocka_unit_test(test_small_zone_rests) };
+		cmocka_unit_test(test_slices_are_bounded), cmocka_unit_test(test_renewal_stops),
+		cmocka_unit_test(test_small_zone_rests) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -397,10 +397,13 @@ static knot_err_t compile_name(compile_t *c, zone_name_t *name)
 	return err != KNOT_OK ? err : c->target_err;
 }
 
-static knot_err_t compile_names(compile_t *c)
+static knot_err_t compile_names(compile_t *c, const zone_build_params_t *build)
 {
 	knot_err_t err = KNOT_OK;
 	for (size_t i = 0; i < c->names.count && err == KNOT_OK; i++) {
+		if (zone_compile_stops(build, i)) {
+			return KNOT_ESTOPPED;
+		}
 		zone_name_t *name = &c->names.list[i];
 		const zone_group_t *group = zone_names_group(&c->names, name);
 		if (group->kinds != 0) { /* not an empty non-terminal */
@@ -536,17 +539,17 @@ static knot_err_t compile_begin(compile_t *c)
 	return c->zone->store != NULL ? KNOT_OK : KNOT_ENOMEM;
 }
 
-static knot_err_t compile_compile(compile_t *c, uint64_t size_max)
+static knot_err_t compile_compile(compile_t *c, const zone_build_params_t *build)
 {
 	knot_err_t err = compile_begin(c);
 	err = err == KNOT_OK ? zone_collect_sort(c->collect) : err;
 	err = err == KNOT_OK ? classify(c) : err;
 	err = err == KNOT_OK ? prepare_nsec3(c) : err;
-	err = err == KNOT_OK ? compile_names(c) : err;
+	err = err == KNOT_OK ? compile_names(c, build) : err;
 	err = err == KNOT_OK ? zone_shared_build(c->zone->store, c->builder, &c->zone->shared) : err;
 	zone_node_builder_free(c->builder); /* it takes as much memory as a tree */
 	c->builder = NULL;
-	if (err == KNOT_OK && size_max != 0 && c->sums.wire_size > size_max) {
+	if (err == KNOT_OK && build->size_max != 0 && c->sums.wire_size > build->size_max) {
 		err = KNOT_EZONESIZE;
 	}
 	err = err == KNOT_OK ? make_links(c) : err;
@@ -573,10 +576,10 @@ void zone_compile_trim(uint64_t record_count)
 	}
 }
 
-knot_err_t zone_compile(zone_collect_t *collect, uint64_t size_max, zone_contents_t **ret_zone)
+knot_err_t zone_compile(zone_collect_t *collect, const zone_build_params_t *params, zone_contents_t **ret_zone)
 {
 	compile_t c = { .collect = collect };
-	knot_err_t err = compile_compile(&c, size_max);
+	knot_err_t err = compile_compile(&c, params);
 	zone_node_builder_free(c.builder);
 	zone_names_done(&c.names);
 	zone_targets_done(&c.targets);

@@ -32,15 +32,18 @@ bool zone_needs_renewal(const zone_contents_t *zone)
 	return live > built + built / GROWN_PART || renew_has_sparse_links(zone);
 }
 
-zone_contents_t *zone_renew(const zone_contents_t *zone)
+zone_contents_t *zone_renew(const zone_contents_t *zone, bool (*should_stop)(void *ctx), void *ctx)
 {
-	const zone_build_params_t params = { .origin = zone_node_owner(zone->apex), .checks = ZONE_CHECKS_SOFT };
+	const zone_build_params_t params = { .origin = zone_node_owner(zone->apex),
+		.checks = ZONE_CHECKS_SOFT,
+		.should_stop = should_stop,
+		.ctx = ctx };
 	zone_txn_t *txn;
 	zone_contents_t *fresh;
 	if (zone_txn_begin(zone, &params, &txn) != KNOT_OK) {
 		return NULL;
 	}
-	knot_err_t err = zone_txn_build(txn, NULL, &params, &fresh);
+	knot_err_t err = zone_txn_rebuild(txn, &params, &fresh);
 	zone_txn_discard(txn);
 	return err == KNOT_OK ? fresh : NULL;
 }

@@ -16,8 +16,9 @@
  * of its numbers are unused. */
 bool zone_needs_renewal(const zone_contents_t *zone);
 
-/** The version built from scratch. NULL: out of memory. Cost: that of loading the zone without reading its file. */
-zone_contents_t *zone_renew(const zone_contents_t *zone);
+/** The version built from scratch. Cost: that of loading the zone without reading its file. should_stop: asked now and
+ * then; true gives it up; NULL: never. NULL: that, or out of memory. */
+zone_contents_t *zone_renew(const zone_contents_t *zone, bool (*should_stop)(void *ctx), void *ctx);
 
 /**
  * Apply to a version with the records of `from` what differs in `to`, which commits made of `from`. *fresh is replaced;

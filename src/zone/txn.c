@@ -639,13 +639,16 @@ static bool collect_rr(const zone_rr_t *rr, void *ctx)
 	return to->err == KNOT_OK;
 }
 
-static knot_err_t collect_nodes(
-		const zone_txn_t *txn, zone_node_iter_t *iter, uint8_t *scratch, zone_collect_t *collect)
+static knot_err_t collect_nodes(const zone_txn_t *txn, const zone_build_params_t *params, zone_node_iter_t *iter,
+		uint8_t *scratch, zone_collect_t *collect)
 {
 	collecting_t to = { collect, KNOT_OK };
-	size_t touched_left = txn->node_count;
+	size_t touched_left = txn->node_count, count = 0;
 	zone_nodes_begin(txn->base, iter);
 	for (const zone_node_t *node; to.err == KNOT_OK && (node = zone_nodes_next(txn->base, iter)) != NULL;) {
+		if (zone_compile_stops(params, count++)) {
+			return KNOT_ESTOPPED;
+		}
 		wanted_t wanted;
 		bool is_touched = touched_left > 0 && find_edit(txn, zone_node_owner(node), &wanted) != NULL;
 		touched_left -= is_touched;
@@ -660,14 +663,15 @@ static knot_err_t collect_nodes(
 	return to.err;
 }
 
-static knot_err_t collect_base(const zone_txn_t *txn, zone_collect_t *collect)
+static knot_err_t collect_base(const zone_txn_t *txn, const zone_build_params_t *params, zone_collect_t *collect)
 {
 	if (txn->base == NULL) {
 		return KNOT_OK;
 	}
 	zone_node_iter_t *iter = malloc(sizeof(*iter));
 	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
-	knot_err_t err = iter != NULL && scratch != NULL ? collect_nodes(txn, iter, scratch, collect) : KNOT_ENOMEM;
+	knot_err_t err = iter != NULL && scratch != NULL ? collect_nodes(txn, params, iter, scratch, collect)
+							 : KNOT_ENOMEM;
 	free(scratch);
 	free(iter);
 	return err;
@@ -695,13 +699,13 @@ static knot_err_t txn_compile(const zone_txn_t *txn, const zone_build_params_t *
 	}
 	zone_collect_init(collect, txn->origin);
 	collecting_t edits = { collect, KNOT_OK };
-	knot_err_t err = collect_base(txn, collect);
+	knot_err_t err = collect_base(txn, params, collect);
 	if (err == KNOT_OK) {
 		twalk_r(txn->edits, collect_edit, &edits);
 		err = edits.err;
 	}
 	zone_contents_t *zone = NULL;
-	err = err == KNOT_OK ? zone_compile(collect, params->size_max, &zone) : err;
+	err = err == KNOT_OK ? zone_compile(collect, params, &zone) : err;
 	zone_collect_done(collect);
 	free(collect);
 	const zone_check_params_t checks = zone_build_checks(params);
@@ -747,7 +751,17 @@ knot_err_t zone_txn_build(const zone_txn_t *txn, const zone_contents_t *base, co
 		zone_contents_t **ret_zone)
 {
 	knot_err_t err = is_small_change(txn, base) ? txn_patch(txn, base, params, ret_zone) : KNOT_EAGAIN;
-	return err == KNOT_EAGAIN ? txn_compile(txn, params, ret_zone) : err;
+	if (err != KNOT_EAGAIN) {
+		return err;
+	}
+	zone_build_params_t change = *params;
+	change.should_stop = NULL; /* a change isn't given up half-way */
+	return txn_compile(txn, &change, ret_zone);
+}
+
+knot_err_t zone_txn_rebuild(const zone_txn_t *txn, const zone_build_params_t *params, zone_contents_t **ret_zone)
+{
+	return txn_compile(txn, params, ret_zone);
 }
 
 zone_contents_t *zone_txn_freshen(zone_contents_t *take_zone)
@@ -757,7 +771,7 @@ zone_contents_t *zone_txn_freshen(zone_contents_t *take_zone)
 	}; /* bytes: what some 25 commits leave; building from scratch costs more than one */
 	bool is_small = take_zone->record_count < ZONE_COMPACT_RECORDS;
 	bool is_due = is_small && zone_wasted(take_zone) > WASTED_MIN && zone_needs_renewal(take_zone);
-	zone_contents_t *fresh = is_due ? zone_renew(take_zone) : NULL;
+	zone_contents_t *fresh = is_due ? zone_renew(take_zone, NULL, NULL) : NULL;
 	if (fresh != NULL) {
 		zone_contents_free(take_zone);
 	}

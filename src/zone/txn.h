@@ -82,6 +82,10 @@ bool zone_txn_is_changed(const zone_txn_t *txn, knot_err_t *ret_err);
 KNOT_MUST_USE knot_err_t zone_txn_build(const zone_txn_t *txn, const zone_contents_t *base,
 		const zone_build_params_t *params, zone_contents_t **ret_zone);
 
+/** zone_txn_build() that shares no memory, and that params->should_stop gives up: KNOT_ESTOPPED. */
+KNOT_MUST_USE knot_err_t zone_txn_rebuild(
+		const zone_txn_t *txn, const zone_build_params_t *params, zone_contents_t **ret_zone);
+
 /**
  * If the zone is small and many commits have left much of a version's memory unused, a version that is built from
  * scratch with the same records; the one that is given is freed. Otherwise, or without memory, that one. Not of a

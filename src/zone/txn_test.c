@@ -564,7 +564,7 @@ static void toggle(zone_txn_t *txn, unsigned number, bool is_in)
 static zone_contents_t *compacted(zone_contents_t *take_zone)
 {
 	if (zone_needs_renewal(take_zone)) {
-		zone_contents_t *fresh = zone_renew(take_zone);
+		zone_contents_t *fresh = zone_renew(take_zone, NULL, NULL);
 		assert_non_null(fresh);
 		zone_contents_free(take_zone);
 		take_zone = fresh;
@@ -652,7 +652,7 @@ static void test_small_zones(void **state)
 		assert_true(zone_wasted(zone) <= WASTED_MAX);
 	}
 	assert_in_range(builds, 1, BUILDS_MAX);
-	zone_contents_t *fresh = zone_renew(zone);
+	zone_contents_t *fresh = zone_renew(zone, NULL, NULL);
 	assert_non_null(fresh);
 	assert_int_equal(zone_needs_renewal(fresh), false);
 	zone_contents_free(fresh);
