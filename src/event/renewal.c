@@ -94,6 +94,9 @@ static void renewal_work(server_t *server) SYS_REQUIRES(server->jobs.lock)
 		(void)jobs_plan(&server->jobs, renewal->entry, EVENT_COMPACT, sys_clock_ms(), 0);
 		return;
 	}
+	if (renewal->entry != NULL) { /* its compaction has waited */
+		(void)jobs_plan(&server->jobs, renewal->entry, EVENT_COMPACT, sys_clock_ms(), 0);
+	}
 	renewal_end(renewal, err);
 	sys_mutex_unlock(&server->jobs.lock);
 	renewal_free(&versions);
