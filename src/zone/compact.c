@@ -378,7 +378,12 @@ static knot_err_t pass_prepare(zone_compaction_t *pass, const zone_contents_t *z
 {
 	knot_err_t err = KNOT_OK;
 	if (pass->lineage != zone_arena_lineage(zone->store)) { /* it begins, or a commit has built all from scratch */
+		bool is_first = pass->lineage == 0;
 		err = pass_begin(pass, zone);
+		if (err == KNOT_OK && !is_first && !zone_needs_compaction(zone, 0)) {
+			pass->stage = PASS_END;
+			return KNOT_OK;
+		}
 	}
 	if (err == KNOT_OK && pass->stage == PASS_MARK) {
 		err = mark_kept(pass, zone, steps);

@@ -35,7 +35,8 @@ enum { ZONE_COMPACT_STEPS = 50000 }; /* of a slice: about 20 ns each */
 
 /**
  * Do the next slice of a pass on the newest version of the zone. *ret_zone: the version to be published, or NULL if the
- * slice has only looked; it frees as always. If it isn't published, end the pass. *ret_is_done: the pass has ended.
+ * slice has only looked; it frees as always. If it isn't published, end the pass. *ret_is_done: the pass has ended; it
+ * also ends when a version was built from scratch meanwhile and has little waste.
  * steps: how much to do, at least 1. KNOT_ENOMEM: the pass can go on later.
  */
 KNOT_MUST_USE knot_err_t zone_compact_slice(zone_compaction_t *pass, const zone_contents_t *zone, size_t steps,

@@ -416,6 +416,29 @@ static void test_renewal_stops(void **state)
 	zone_contents_free(zone);
 }
 
+/* A pass ends if all was built from scratch meanwhile: there is nothing to be gained by copying it. */
+static void test_pass_ends_in_fresh_version(void **state)
+{
+	(void)state;
+	enum { HOSTS = 2000, STEPS = 1000 };
+	run_t run = { .zone = build_scattered(HOSTS, 0) };
+	run.pass = zone_compaction_new();
+	assert_non_null(run.pass);
+	zone_contents_t *next = NULL;
+	bool is_done = false;
+	while (next == NULL) {
+		assert_int_equal(zone_compact_slice(run.pass, run.zone, STEPS, &next, &is_done), KNOT_OK);
+		assert_false(is_done);
+	}
+	run_publish(&run, next);
+	run_publish(&run, zone_renew(run.zone, NULL, NULL));
+	assert_int_equal(zone_compact_slice(run.pass, run.zone, STEPS, &next, &is_done), KNOT_OK);
+	assert_null(next);
+	assert_true(is_done);
+	zone_compaction_free(run.pass);
+	zone_contents_free(run.zone);
+}
+
 /* ---- A small zone ---- */
 
 /* One that was just built stays, though a long RRset leaves most of a chunk unused before it; after a commit it may be
@@ -438,6 +461,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_memory), cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_slices_are_bounded), cmocka_unit_test(test_renewal_stops),
-		cmocka_unit_test(test_small_zone_rests) };
+		cmocka_unit_test(test_pass_ends_in_fresh_version), cmocka_unit_test(test_small_zone_rests) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
