@@ -14,8 +14,9 @@
 enum {
 	SMALL_MS = 1000,    /* a small zone that changes is built from scratch so often */
 	BUSY_MS = 1000,     /* another zone is being renewed */
-	FAILED_MS = 60000,  /* memory was short */
+	FAILED_MS = 60000,  /* memory was short, or a zone changes too fast */
 	ROUNDS_MIN = 3,     /* the thread follows so often: each time there is less, as it is faster than commits */
+	ROUNDS_MAX = 20,    /* it isn't faster: compaction and saving wait no longer */
 	TURN_RECORDS = 256, /* that are left to be followed in the zone's turn: about a millisecond */
 };
 
@@ -166,9 +167,14 @@ unsigned renewal_wait_ms(const server_t *server, const entry_t *entry, const zon
 
 /* ---- The zone's turn ---- */
 
-static void renewal_log(entry_t *entry)
+static void renewal_log(entry_t *entry, knot_err_t err)
 {
-	log_zone(LOG_DEBUG, entry_name(entry), "built from scratch in the background");
+	if (err == KNOT_OK) {
+		log_zone(LOG_DEBUG, entry_name(entry), "built from scratch in the background");
+	} else {
+		log_zone(LOG_DEBUG, entry_name(entry), "not built from scratch in the background (%s)",
+				err == KNOT_ERANGE ? "it changes too fast" : knot_strerror(err));
+	}
 }
 
 /* A transaction that is open wouldn't know the version again: a small one has no room for what it was made from. */
@@ -181,8 +187,18 @@ static void renewal_run_small(server_t *server, entry_t *entry)
 	zone_contents_t *fresh = is_edited ? NULL : zone_renew(zone_contents(zone), NULL, NULL);
 	if (fresh != NULL) {
 		publish_moved(zone, fresh);
-		renewal_log(entry);
+		renewal_log(entry, KNOT_OK);
 	}
+}
+
+static knot_err_t renewal_start_thread(server_t *server) SYS_REQUIRES(server->jobs.lock)
+{
+	sys_thread_t *thread = &server->renewal.thread;
+	if (thread->started) {
+		return KNOT_OK;
+	}
+	*thread = (sys_thread_t){ .name = "renewal", .cpu = -1, .yields = true, .run = renewal_thread, .arg = server };
+	return sys_thread_start(thread);
 }
 
 static void renewal_begin(server_t *server, entry_t *entry)
@@ -190,13 +206,11 @@ static void renewal_begin(server_t *server, entry_t *entry)
 	renewal_t *renewal = &server->renewal;
 	zone_contents_t *held = zone_image_hold(zone_contents(entry_zone(entry)));
 	sys_mutex_lock(&server->jobs.lock);
-	bool may_begin = held != NULL && renewal->state == RENEWAL_NONE && !server->jobs.stopping && !entry->gone &&
+	bool may_begin = renewal->state == RENEWAL_NONE && !server->jobs.stopping && !entry->gone &&
 			 sys_clock_ms() >= renewal->rest_until_ms;
-	if (may_begin && !renewal->thread.started) {
-		renewal->thread = (sys_thread_t){
-			.name = "renewal", .cpu = -1, .yields = true, .run = renewal_thread, .arg = server
-		};
-		may_begin = sys_thread_start(&renewal->thread) == KNOT_OK;
+	if (may_begin && (held == NULL || renewal_start_thread(server) != KNOT_OK)) {
+		renewal->rest_until_ms = sys_clock_ms() + FAILED_MS;
+		may_begin = false;
 	}
 	if (may_begin) {
 		renewal->state = RENEWAL_WORKS;
@@ -241,22 +255,23 @@ static void renewal_finish(server_t *server, entry_t *entry)
 		zone_renew_end(versions.fresh, now);
 		publish_moved(zone, versions.fresh);
 		versions.fresh = NULL;
-		renewal_log(entry);
-	} else if (err == KNOT_ERANGE) {
+	} else if (err == KNOT_ERANGE && round < ROUNDS_MAX && zone_wasted(now) <= now->live_size) {
 		versions.next = zone_image_hold(now);
 		err = versions.next != NULL ? KNOT_OK : KNOT_ENOMEM;
 	}
-	sys_mutex_lock(&server->jobs.lock);
-	if (versions.next != NULL && renewal->entry != NULL) {
-		renewal->versions = versions;
-		renewal->state = RENEWAL_WORKS;
-		pthread_cond_signal(&renewal->work);
-		versions = (renewal_versions_t){ .next = NULL };
-	} else {
-		renewal_end(renewal, err == KNOT_ENOMEM ? err : KNOT_OK);
+	if (versions.next == NULL) {
+		renewal_log(entry, err);
 	}
+	sys_mutex_lock(&server->jobs.lock);
+	bool goes_on = versions.next != NULL && renewal->entry != NULL;
+	if (!goes_on) {
+		renewal_end(renewal, err == KNOT_ETRYAGAIN ? KNOT_OK : err);
+	}
+	/* Nearly all memory of the zone may go with the old versions: not in its turn. */
+	renewal->versions = versions;
+	renewal->state = goes_on ? RENEWAL_WORKS : RENEWAL_DROPS;
+	pthread_cond_signal(&renewal->work);
 	sys_mutex_unlock(&server->jobs.lock);
-	renewal_free(&versions);
 }
 
 void renewal_run(server_t *server, entry_t *entry)
