@@ -238,7 +238,6 @@ typedef struct {
 	uint64_t loaded;  /* number of the last entry that came from a file */
 	uint64_t written; /* of the last one that leads to the file's serial, as in a file that the server wrote; 0:
 			     none */
-	uint64_t merged;  /* of the last one that was made of several: of what isn't known */
 	uint64_t last;    /* what comes after it is done again */
 	zone_txn_t *txn;
 	knot_err_t err;
@@ -252,7 +251,6 @@ static bool changes_find_last_file(const journal_entry_t *entry, void *ctx)
 	}
 	since->loaded = entry->change.source == UPDATE_FILE ? entry->number : since->loaded;
 	since->written = entry->change.serial_to == since->serial ? entry->number : since->written;
-	since->merged = entry->kind == JOURNAL_MERGED ? entry->number : since->merged;
 	return true;
 }
 
@@ -309,8 +307,8 @@ bool changes_lead_from(journal_t *journal, const zone_build_params_t *params, co
 	if (journal_each(journal, params->origin, changes_find_last_file, &since) != KNOT_OK) {
 		return false;
 	}
-	since.last = since.loaded;
-	if (since.merged <= since.last && changes_lead_after(journal, params, file, now, &since)) {
+	since.last = since.loaded; /* what was merged since then has nothing of before, as the limits say */
+	if (changes_lead_after(journal, params, file, now, &since)) {
 		return true;
 	}
 	since.last = since.written;

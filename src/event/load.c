@@ -45,7 +45,9 @@ knot_err_t load_settings(const state_root_t *root, knot_name_t name, load_settin
 		.depth_max = zone.journal_max_depth,
 		.may_merge = zone.zonefile_sync_s < 0,
 		.drops_whole = zone.journal_content == CONF_JOURNAL_CHANGES &&
-			       zone.zonefile_load != CONF_ZONEFILE_NONE };
+			       zone.zonefile_load != CONF_ZONEFILE_NONE,
+		.has_file_source = zone.zonefile_load != CONF_ZONEFILE_NONE,
+		.file_source = UPDATE_FILE };
 	ret_settings->rails = (rails_policy_t){ 100 - zone.publish_max_shrink, zone.publish_require.bits };
 	return conf_zone_file(&zone, ret_settings->path, sizeof(ret_settings->path));
 }

@@ -207,6 +207,7 @@ static knot_err_t load_journal_and_file(loading_t *loading, zone_contents_t *tak
 	const update_policy_t policy = load_policy(&loading->settings, &loading->report);
 	if (is_good && loading->plan.ignores_serial &&
 			changes_lead_from(loading->env->journal, &policy.build, file, take_base)) {
+		changes_mark_flushed(loading->env->journal, loading->report.name, file_serial);
 		load_note(loading, "zone file parsed, serial %u, not changed", file_serial);
 		is_good = false;
 	}

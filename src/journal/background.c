@@ -266,7 +266,7 @@ static knot_err_t background_read(background_t *work)
 			journal_end_read(journal, txn);
 			return KNOT_EAGAIN;
 		}
-		border_count = journal_add_border(&work->chain, borders, border_count);
+		border_count = journal_add_border(&work->chain, work->limits, borders, border_count);
 		size_t damaged = journal_count_damaged(&work->chain), before;
 		do { /* what turns out to be damaged is left out */
 			before = damaged;

@@ -22,7 +22,8 @@ typedef struct {
 	size_t count, max;
 	uint64_t next; /* of the zone's meta */
 	uint32_t flags;
-	uint32_t serial_flushed; /* JOURNAL_HAS_FLUSHED: of the zone file */
+	uint64_t file; /* number of the entry that ends with the version of the zone file; 0: not known */
+	uint32_t serial_file;
 } journal_chain_t;
 
 /** A merge that was computed outside a transaction: what it replaces and what it makes. */
@@ -266,8 +267,11 @@ size_t journal_count_damaged(const journal_chain_t *chain);
 /** Bytes of the chain, and of its largest entry. */
 uint64_t journal_chain_bytes(const journal_chain_t *chain, uint64_t *ret_largest);
 
-/** Add the version of the zone file, if that is known, to `count` borders: a start may go on from there. */
-size_t journal_add_border(const journal_chain_t *chain, uint32_t *borders, size_t count);
+/**
+ * Add the version of the zone file, if that is known, to `count` borders: a start may go on from there. It is the last
+ * that was written to the file or came from it.
+ */
+size_t journal_add_border(journal_chain_t *chain, const journal_limits_t *limits, uint32_t *borders, size_t count);
 
 /**
  * What of a chain is to be merged so that `needed` changes become free. freed is smaller if there aren't so many; 0:

@@ -81,6 +81,9 @@ typedef struct {
 			       merged */
 	bool drops_whole;   /* a start begins with the zone file, so a whole zone that a change doesn't lead on from
 			       is dropped as changes are */
+	bool has_file_source; /* a start may begin with the zone file: changes go on leading on from what came from it,
+				 as below, which is what has the source file_source */
+	uint8_t file_source;
 	/* Which versions are stored elsewhere, and changes shall go on leading on from, as long as the depth allows it:
 	 * a merge has changes of one side of them only. Fills serials, returns how many. NULL: there are none. Called
 	 * when changes are to be merged. */

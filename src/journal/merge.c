@@ -74,7 +74,8 @@ knot_err_t journal_chain_read(journal_t *journal, MDB_txn *txn, knot_name_t zone
 	}
 	ret_chain->next = meta.next;
 	ret_chain->flags = meta.flags;
-	ret_chain->serial_flushed = meta.serial_flushed;
+	ret_chain->file = meta.flags & JOURNAL_HAS_FLUSHED ? meta.flushed : 0;
+	ret_chain->serial_file = meta.serial_flushed;
 	knot_err_t err = KNOT_OK;
 	for (size_t i = 0; i < KNOT_LEN(kinds) && err == KNOT_OK; i++) {
 		MDB_val key, value;
@@ -135,10 +136,18 @@ static journal_range_t choose_of_part(const journal_chain_t *chain, size_t begin
 	return range;
 }
 
-size_t journal_add_border(const journal_chain_t *chain, uint32_t *borders, size_t count)
+size_t journal_add_border(journal_chain_t *chain, const journal_limits_t *limits, uint32_t *borders, size_t count)
 {
-	if (chain->flags & JOURNAL_HAS_FLUSHED) {
-		borders[count++] = chain->serial_flushed;
+	for (size_t i = 0; i < chain->count && limits->has_file_source; i++) {
+		const journal_link_t *link = &chain->links[i];
+		if (!link->is_damaged && link->entry.change.source == limits->file_source &&
+				link->entry.number > chain->file) {
+			chain->file = link->entry.number;
+			chain->serial_file = link->entry.change.serial_to;
+		}
+	}
+	if (chain->file != 0) {
+		borders[count++] = chain->serial_file;
 	}
 	return count;
 }
@@ -306,7 +315,7 @@ static knot_err_t plan_choose(journal_chain_t *chain, const journal_op_t *op, jo
 	const journal_limits_t *limits = op->limits;
 	uint32_t borders[JOURNAL_BORDERS_MAX + 1];
 	size_t border_count = limits->borders != NULL ? limits->borders(borders, limits->borders_ctx) : 0;
-	border_count = journal_add_border(chain, borders, border_count);
+	border_count = journal_add_border(chain, limits, borders, border_count);
 	size_t changes = chain->count - (chain->links[0].entry.kind == JOURNAL_WHOLE);
 	uint64_t depth_max = limits->depth_max + (op->exceeds_depth ? JOURNAL_DEPTH_MORE : 0);
 	size_t needed = changes >= depth_max ? changes + 1 - (size_t)depth_max : 0;

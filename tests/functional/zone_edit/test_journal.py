@@ -50,6 +50,22 @@ def items(load, content):
     return f"{NEVER}\nzonefile-load: {load}\njournal-content: {content}"
 
 
+def edit_often(daemon, count):
+    """Changes that come to one host more."""
+    for number in range(count - 1):
+        edit(daemon, f"n{number} 60 A 192.0.2.2")
+    edit(daemon, "a 60 A 192.0.2.2")
+
+
+def kill_without_images(daemon):
+    """Kill the daemon, lose its images, and start it."""
+    daemon.stop(signal.SIGKILL)
+    shutil.rmtree(daemon.dir / "db" / "images", ignore_errors=True)
+    shutil.rmtree(daemon.dir / "images", ignore_errors=True)
+    daemon.start()
+    daemon.wait(lambda: serial(daemon) is not None, what="the zone")
+
+
 # ---- Start ----
 
 STARTS = [("whole", "changes"), ("whole", "all"), ("difference", "changes"), ("difference", "all")]
@@ -69,29 +85,48 @@ def test_commit_survives(knotd, load, content):
 
 
 @pytest.mark.ours
-@pytest.mark.parametrize("load, content", STARTS)
-def test_commit_survives_without_images(knotd, load, content):
+@pytest.mark.parametrize("count", [1, 30])  # 30: they were merged
+@pytest.mark.parametrize("load, content", [*STARTS, ("difference-no-serial", "all")])
+def test_commit_survives_without_images(knotd, load, content, count):
     """As after a loss of the images, which are copies only."""
     start(knotd, items=items(load, content))
-    edit(knotd, "a 60 A 192.0.2.2")
-    knotd.stop(signal.SIGKILL)
-    shutil.rmtree(knotd.dir / "db" / "images", ignore_errors=True)
-    shutil.rmtree(knotd.dir / "images", ignore_errors=True)
-    knotd.start()
-    knotd.wait(lambda: serial(knotd) == 6, what="the zone")
-    assert names(knotd) == ["a"]
-    assert "[example.] changes from journal applied, serial 5 -> 6\n" in knotd.log()
-    if (load, content) == ("difference", "all"):
-        assert "[example.] zone loaded from journal, serial 6\n" in knotd.log()
+    edit_often(knotd, count)
+    kill_without_images(knotd)
+    assert (names(knotd), serial(knotd)) == (["a"], 5 + count)
+    if load != "difference-no-serial":
+        assert f"[example.] changes from journal applied, serial 5 -> {5 + count}\n" in knotd.log()
+    if load != "whole" and content == "all":
+        assert f"[example.] zone loaded from journal, serial {5 + count}\n" in knotd.log()
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("load, content", [*STARTS, ("difference-no-serial", "all")])
+def test_commit_after_an_edited_file_survives_without_images(knotd, load, content):
+    start(knotd, items=items(load, content))
+    edit_often(knotd, 3)
+    write(knotd, zone(20, "b"))
+    reload(knotd)
+    knotd.wait(lambda: names(knotd) == ["b"], what="the edited file")
+    before = serial(knotd)
+    edit_often(knotd, 30)
+    kill_without_images(knotd)
+    assert (names(knotd), serial(knotd)) == (["a", "b"], before + 30)
 
 
 @pytest.mark.ours
 @pytest.mark.parametrize("count", [1, 30])  # 30: they were merged
-def test_file_without_serial_that_was_written(knotd, count):
+@pytest.mark.parametrize("is_marked", [True, False])  # False: killed between writing the file and noting that
+def test_file_without_serial_that_was_written(knotd, count, is_marked):
     """Changes that were committed after the server wrote the file stay, others that an operator makes in it count."""
     start(knotd, items=items("difference-no-serial", "all"))
     edit(knotd, "a 60 A 192.0.2.2")
-    knotd.knotc("-b", "-f", "zone-flush", "example")
+    if is_marked:
+        knotd.knotc("-b", "-f", "zone-flush", "example")
+    else:
+        (knotd.dir / "out").mkdir()
+        knotd.knotc("-b", "zone-flush", "example", "+outdir", str(knotd.dir / "out"))
+        shutil.copy(knotd.dir / "out" / "example.zone", knotd.dir / "example.zone")
+        kill_without_images(knotd)
     for number in range(count - 1):
         edit(knotd, f"n{number} 60 A 192.0.2.2")
     edit(knotd, "b 60 A 192.0.2.2")
