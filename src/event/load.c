@@ -44,8 +44,7 @@ knot_err_t load_settings(const state_root_t *root, knot_name_t name, load_settin
 	ret_settings->limits = (journal_limits_t){ .usage_max = zone.journal_max_usage,
 		.depth_max = zone.journal_max_depth,
 		.may_merge = zone.zonefile_sync_s < 0,
-		.drops_whole = zone.journal_content == CONF_JOURNAL_CHANGES &&
-			       zone.zonefile_load != CONF_ZONEFILE_NONE,
+		.drops_whole = zone.journal_content == CONF_JOURNAL_CHANGES && zone.zonefile_load != CONF_ZONEFILE_NONE,
 		.has_file_source = zone.zonefile_load != CONF_ZONEFILE_NONE,
 		.file_source = UPDATE_FILE };
 	ret_settings->rails = (rails_policy_t){ 100 - zone.publish_max_shrink, zone.publish_require.bits };

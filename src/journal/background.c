@@ -101,9 +101,9 @@ static bool deep_end(journal_t *journal, uint64_t zone, knot_err_t err, bool is_
 
 /* ---- What to merge ---- */
 
-/* What to merge of the first `count` entries. Borders give way if nothing else is left. */
+/* What to merge of the first `count` entries. Borders give way, if they may, when nothing else is left. */
 static journal_range_t background_choose_of(journal_chain_t *chain, size_t count, const uint32_t *borders,
-		size_t border_count, size_t needed, const journal_limits_t *limits)
+		size_t border_count, bool may_cross, size_t needed, const journal_limits_t *limits)
 {
 	size_t all = chain->count;
 	chain->count = count;
@@ -116,8 +116,8 @@ static journal_range_t background_choose_of(journal_chain_t *chain, size_t count
 	for (size_t i = 0; i < all; i++) {
 		is_any_taken = is_any_taken || (chain->links[i].is_taken && !chain->links[i].is_damaged);
 	}
-	if (range.freed == 0 && !is_any_taken) {
-		range = journal_choose(chain, NULL, 0, needed, limits);
+	if (range.freed == 0 && may_cross && !is_any_taken) {
+		range = journal_choose_across(chain, needed, limits);
 	}
 	chain->count = all;
 	return range;
@@ -134,7 +134,12 @@ static journal_range_t background_choose(
 		return (journal_range_t){ 0 };
 	}
 	if (bytes >= PRESSURE_FROM * part && bytes - largest >= part) {
-		return background_choose_of(chain, count - 1, borders, border_count, count, limits);
+		/* What crosses borders waits until a change has no room at all. */
+		journal_range_t range =
+				background_choose_of(chain, count - 1, borders, border_count, false, count, limits);
+		if (range.freed > 0) {
+			return range;
+		}
 	}
 	if (changes <= limits->depth_max) {
 		return (journal_range_t){ 0 };
@@ -142,7 +147,7 @@ static journal_range_t background_choose(
 	/* As if the change that exceeds the depth had made room for itself. If that is long past: all but the last. */
 	size_t over = changes - (size_t)limits->depth_max;
 	return background_choose_of(chain, over <= limits->depth_max ? count - over : count - 1, borders, border_count,
-			over, limits);
+			true, over, limits);
 }
 
 /* ---- Putting it in place ---- */

@@ -228,6 +228,39 @@ static void test_pieces_are_gone(void **state)
 	}
 }
 
+static size_t give_image(uint32_t ret_serials[static JOURNAL_BORDERS_MAX], void *ctx)
+{
+	ret_serials[0] = *(const uint32_t *)ctx;
+	return 1;
+}
+
+/* Usage that may come to the limit soon isn't worth a version that a start leads on from; the depth is an image. */
+static void test_borders_give_way_late(void **state)
+{
+	(void)state;
+	journal_t *journal = begin_small();
+	uint32_t image = 6;
+	journal_limits_t limits = { .usage_max = 600000, .depth_max = 100, .may_merge = true };
+	limits.borders = give_image;
+	limits.borders_ctx = &image;
+	append_many(journal, 1, 4, LARGE, &limits);
+	assert_int_equal(journal_mark_flushed(journal, zone_a, 4, NULL), KNOT_OK);
+	append_many(journal, 4, 11, LARGE, &limits);
+	journal_note_deep(journal, zone_a, true);
+	merge(journal, &limits);
+	test_expect(journal, zone_a, "M1-4 M4-6 M6-10 10-11 ");
+	limits.usage_max = 100 << 20;
+	limits.depth_max = 3;
+	journal_note_deep(journal, zone_a, true);
+	merge(journal, &limits);
+	test_expect(journal, zone_a, "M1-4 M4-10 10-11 ");
+	limits.depth_max = 2;
+	journal_note_deep(journal, zone_a, true);
+	merge(journal, &limits);
+	test_expect(journal, zone_a, "M1-10 10-11 ");
+	journal_close(journal);
+}
+
 /* A change in several transactions, and what a crash leaves of one. */
 static void test_loose_pieces(void **state)
 {
@@ -340,6 +373,7 @@ int main(void)
 		cmocka_unit_test(test_dropped_meanwhile),
 		cmocka_unit_test(test_dropped_between_pieces),
 		cmocka_unit_test(test_pieces_are_gone),
+		cmocka_unit_test(test_borders_give_way_late),
 		cmocka_unit_test(test_loose_pieces),
 		cmocka_unit_test(test_merge_finds_no_room),
 		cmocka_unit_test(test_merged_has_a_bound),

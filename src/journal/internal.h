@@ -280,6 +280,9 @@ size_t journal_add_border(journal_chain_t *chain, const journal_limits_t *limits
 journal_range_t journal_choose(const journal_chain_t *chain, const uint32_t *borders, size_t border_count,
 		size_t needed, const journal_limits_t *limits);
 
+/** As above across borders: those of the caller give way first, then that of the zone file. */
+journal_range_t journal_choose_across(const journal_chain_t *chain, size_t needed, const journal_limits_t *limits);
+
 /** Load the payloads of a range. KNOT_EMALF: one is damaged; it is taken then. */
 KNOT_MUST_USE knot_err_t journal_chain_load(const journal_t *journal, MDB_txn *txn, knot_name_t zone,
 		journal_chain_t *chain, const journal_range_t *range);

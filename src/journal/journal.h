@@ -75,12 +75,12 @@ typedef struct {
 } journal_change_t;
 
 typedef struct {
-	uint64_t usage_max; /* bytes of a zone's journal: `journal-max-usage` */
-	uint64_t depth_max; /* changes: `journal-max-depth`, at least 2; see journal_merge() */
-	bool may_merge;     /* `zonefile-sync: -1`: changes that aren't in the zone file can't be dropped, so they are
-			       merged */
-	bool drops_whole;   /* a start begins with the zone file, so a whole zone that a change doesn't lead on from
-			       is dropped as changes are */
+	uint64_t usage_max;   /* bytes of a zone's journal: `journal-max-usage` */
+	uint64_t depth_max;   /* changes: `journal-max-depth`, at least 2; see journal_merge() */
+	bool may_merge;       /* `zonefile-sync: -1`: changes that aren't in the zone file can't be dropped, so they are
+				 merged */
+	bool drops_whole;     /* a start begins with the zone file, so a whole zone that a change doesn't lead on from
+				 is dropped as changes are */
 	bool has_file_source; /* a start may begin with the zone file: changes go on leading on from what came from it,
 				 as below, which is what has the source file_source */
 	uint8_t file_source;

@@ -184,6 +184,12 @@ journal_range_t journal_choose(const journal_chain_t *chain, const uint32_t *bor
 	return best;
 }
 
+journal_range_t journal_choose_across(const journal_chain_t *chain, size_t needed, const journal_limits_t *limits)
+{
+	journal_range_t range = journal_choose(chain, &chain->serial_file, chain->file != 0, needed, limits);
+	return range.freed > 0 ? range : journal_choose(chain, NULL, 0, needed, limits);
+}
+
 /* ---- Merging ---- */
 
 static knot_err_t chain_load_inline(const journal_t *journal, MDB_txn *txn, knot_name_t zone,
@@ -304,6 +310,9 @@ static journal_range_t plan_choose_anything(journal_chain_t *chain, const uint32
 	}
 	journal_range_t range = journal_choose(chain, borders, border_count, needed, limits);
 	if (range.freed == 0 || range.freed < needed) {
+		range = journal_choose_across(chain, needed, limits);
+	}
+	if (range.freed == 0 || range.freed < needed) {
 		range = journal_choose(chain, NULL, 0, needed, limits);
 	}
 	return range.freed > 0 ? range : (journal_range_t){ .end = chain->count };
@@ -325,7 +334,7 @@ static knot_err_t plan_choose(journal_chain_t *chain, const journal_op_t *op, jo
 		is_merging = is_merging || (chain->links[i].is_taken && !chain->links[i].is_damaged);
 	}
 	if (range.freed == 0 && !is_merging) {
-		range = journal_choose(chain, NULL, 0, needed, limits);
+		range = journal_choose_across(chain, needed, limits);
 	}
 	bool is_enough = range.freed > 0 && range.freed >= needed;
 	if (needed > 0 && !op->exceeds_depth && !(is_enough && range.cost <= JOURNAL_MERGE_AT_ONCE)) {
