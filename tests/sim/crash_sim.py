@@ -7,7 +7,7 @@ is what was promised, and what lies on the disk agrees with it.
 
 A world is a daemon with some zones of different settings, in a folder in memory; a round is one life of it: it starts, what it serves is
 compared with what was promised, transactions are committed (some in all zones at once), files edited and reloaded, zones flushed and frozen, until it
-is killed. Parts: writes (killed at a call to the disk: before, in the middle or after it), moments (killed at any time), power (after a kill at a
+is killed. In every other world the images are lost between some lives. Parts: writes (killed at a call to the disk: before, in the middle or after it), moments (killed at any time), power (after a kill at a
 write also what was not synced is lost, in units of 512 bytes, by chance), full (writes fail for a while; then all goes on by itself).
 
 One line per part starts with `ok` or `not ok`. Exit status 1: something failed; how to repeat it is printed.
@@ -206,7 +206,11 @@ class Zone:
 SETTINGS = (    # zonefile-sync, with journal, more items
     (-1, True, "journal-content: changes"), (0, True, "journal-content: changes"), (3600, True, "journal-content: all\n    zonefile-load: difference"),
     (-1, True, "journal-content: all\n    zonefile-load: none"), (-1, True, "journal-content: changes\n    journal-max-depth: 3"), (0, False, "journal-content: none"),
-    (-1, False, "journal-content: none"))
+    (-1, False, "journal-content: none"),
+    (-1, True, "journal-content: all\n    journal-max-depth: 4\n    zonefile-load: whole"),
+    (-1, True, "journal-content: all\n    journal-max-depth: 4\n    zonefile-load: difference-no-serial"),
+    (0, True, "journal-content: all\n    journal-max-depth: 4\n    zonefile-load: difference-no-serial"),
+    (-1, True, "journal-content: changes\n    journal-max-depth: 4\n    zonefile-load: difference"))
 
 
 def has_journal():
@@ -234,7 +238,9 @@ class World:
         self.make_zones()
 
     def make_zones(self):
-        settings = [row for row in SETTINGS if HAS_JOURNAL or not row[1]]
+        # Without a journal only the images may have what was served.
+        self.loses_images = HAS_JOURNAL and self.dice.random() < 0.5
+        settings = [row for row in SETTINGS if (HAS_JOURNAL or not row[1]) and (row[1] or not self.loses_images)]
         self.zones, text = [], "zone:\n"
         for number in range(4):
             sync, journal, items = self.dice.choice(settings)
@@ -423,8 +429,12 @@ class World:
 
     def edit(self, zone):
         """An operator edits the file: from then on a start takes it, too."""
-        zone.begin(self.next_version(zone, zone.serial_max + 1000))
-        self.write(zone, zone.in_doubt)
+        if "difference-no-serial" in zone.items:
+            zone.begin(self.next_version(zone))     # the server's serial, whatever the file's is
+            self.write(zone, Version(1, zone.in_doubt.records))
+        else:
+            zone.begin(self.next_version(zone, zone.serial_max + 1000))
+            self.write(zone, zone.in_doubt)
         zone.version, zone.in_doubt, zone.maybe = zone.in_doubt, None, []
         errors = self.ask("zone-reload", zone, flags="B")
         if errors and self.part != "full":
@@ -451,6 +461,9 @@ class World:
         """One round."""
         kill_at = self.dice.randint(1, self.calls + 5) if self.part in ("writes", "power") else 0
         self.is_reading = True
+        if self.loses_images and self.dice.random() < 0.5:
+            shutil.rmtree(self.disk / "db" / "images", ignore_errors=True)
+            self.counts["without images"] += 1
         try:
             self.start(kill_at, self.dice.choice(KINDS))
             self.verify()
