@@ -43,10 +43,11 @@ typedef struct {
 	uint32_t when;          /* disk_when_t */
 	uint32_t fail_at;       /* from this call on, `fail_count` calls fail with `fail_errno`; 0: none */
 	uint32_t fail_count;
-	uint32_t fail_late; /* so many of them, if they write or sync, happen and report the error all the same */
 	int fail_errno;
 	uint8_t kinds[DISK_CALLS_MAX]; /* disk_kind_t of the first calls */
 	char folder[512];
+	uint32_t fail_late; /* so many of the failing calls, if they write or sync, happen and report it all the same.
+			       Last: crash_sim.py knows where the others are */
 } disk_control_t;
 
 /** NULL: nothing is watched. Inherited by fork(). */
