@@ -391,6 +391,9 @@ int sys_lmdb_put_back(const sys_lmdb_t *lmdb)
 {
 	MDB_envinfo info;
 	assert(lmdb->env != NULL && !lmdb->options.read_only);
+	if (!lmdb_is_whole(lmdb)) {
+		return 0; /* it was truncated: the map can't be read, and opening it says what is wrong */
+	}
 	int code = mdb_env_info(lmdb->env, &info);
 	if (code != 0) {
 		return code;
