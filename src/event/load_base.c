@@ -87,6 +87,14 @@ static const char *load_name_fault(load_serial_t fault)
 	return fault == LOAD_SERIAL_LOWER ? "decreased" : "incomparable";
 }
 
+static void load_ignore_file(loading_t *loading, load_serial_t fault)
+{
+	load_write_notes(loading);
+	log_zone(LOG_WARNING, loading->report.name,
+			"zone file changed with SOA serial %s, ignoring zone file and loading from journal",
+			load_name_fault(fault));
+}
+
 /* True if the serial of the file fits; logs otherwise. */
 static bool load_check_serial(loading_t *loading, const zone_contents_t *base, const zone_contents_t *file)
 {
@@ -95,14 +103,12 @@ static bool load_check_serial(loading_t *loading, const zone_contents_t *base, c
 	if (fault == LOAD_SERIAL_GOOD) {
 		return true;
 	}
-	load_write_notes(loading);
 	if (load_served(loading) != NULL) {
+		load_write_notes(loading);
 		log_zone(LOG_WARNING, loading->report.name, "zone file changed with %s SOA serial",
 				load_name_fault(fault));
 	} else {
-		log_zone(LOG_WARNING, loading->report.name,
-				"zone file changed with SOA serial %s, ignoring zone file and loading from journal",
-				load_name_fault(fault));
+		load_ignore_file(loading, fault);
 	}
 	return false;
 }
@@ -190,6 +196,19 @@ knot_err_t load_into_served(loading_t *loading)
 
 /* ---- The journal ---- */
 
+/*
+ * Serials may return, so a change that begins at the file's serial needn't be one of the file's version: if the changes
+ * don't lead from the file to the journal's version, the file is an older one.
+ */
+static knot_err_t load_find_older(
+		const loading_t *loading, const zone_contents_t *base, const zone_contents_t *file, bool *ret_is_older)
+{
+	*ret_is_older = false;
+	bool is_applied = file->serial != loading->file_serial;
+	return is_applied && !loading->plan.ignores_serial ? zone_differs(file, base, ZONE_DIFFERS_AT_ALL, ret_is_older)
+							   : KNOT_OK;
+}
+
 /* The file's differences to the journal's version; without any, that version. */
 static knot_err_t load_journal_and_file(loading_t *loading, zone_contents_t *take_base)
 {
@@ -201,8 +220,13 @@ static knot_err_t load_journal_and_file(loading_t *loading, zone_contents_t *tak
 		zone_contents_free(take_base);
 		return err;
 	}
-	bool is_good = load_check_serial(loading, take_base, file);
+	bool is_older, is_good = load_check_serial(loading, take_base, file);
 	uint32_t file_serial = file->serial;
+	err = load_find_older(loading, take_base, file, &is_older);
+	if (err == KNOT_OK && is_good && is_older) {
+		load_ignore_file(loading, LOAD_SERIAL_LOWER);
+		is_good = false;
+	}
 	/* What isn't in a file that is the same as ever was committed, and stays. */
 	const update_policy_t policy = load_policy(&loading->settings, &loading->report);
 	if (is_good && loading->plan.ignores_serial &&
@@ -211,9 +235,9 @@ static knot_err_t load_journal_and_file(loading_t *loading, zone_contents_t *tak
 		load_note(loading, "zone file parsed, serial %u, not changed", file_serial);
 		is_good = false;
 	}
-	if (is_good) {
+	if (err == KNOT_OK && is_good) {
 		err = load_merge_file(loading, take_base, file, &next, &is_published);
-	} else {
+	} else if (err == KNOT_OK) {
 		err = source_go_ahead(&next, loading->settings.path, loading->settings.number, &file_serial);
 	}
 	zone_contents_free(file);

@@ -226,6 +226,7 @@ knot_err_t load_read_and_apply(loading_t *loading, zone_contents_t **ret_content
 	if (!loading->plan.ignores_serial) {
 		load_note(loading, "zone file parsed, serial %u", contents->serial);
 	}
+	loading->file_serial = contents->serial;
 	load_note_flushed(loading, contents->serial);
 	err = load_apply(loading, &contents, &source);
 	if (err != KNOT_OK) {

@@ -31,6 +31,7 @@ typedef struct {
 	unsigned line_count;
 	bool has_between; /* the zone got a serial and lost it again, as nothing else differs */
 	uint32_t between;
+	uint32_t file_serial; /* of the file that was read, before changes were applied to it */
 	load_outcome_t outcome;
 } loading_t;
 

@@ -466,7 +466,7 @@ def test_serial_that_returns(knotd):
         edit(knotd, f"{host} 60 A 192.0.2.2")
     assert serial(knotd) == 8
     if is_ours():   # Knot DNS goes back to a file whose serial is newer than one that it passed
-        kill(knotd)
+        kill_without_images(knotd)      # the file has another version of the serial that the changes lead on from
         knotd.wait(lambda: serial(knotd) == 8, what="the zone")
         assert names(knotd) == ["a", "b", "c"]
         edit(knotd, "- a")
