@@ -363,7 +363,7 @@ static zone_contents_t *build_fresh(const large_t *l, const bool *is_in, uint32_
 			large_visit_link(l, at, is_in, collect_record, collect);
 		}
 	}
-	assert_int_equal(zone_compile(collect, 0, &zone), KNOT_OK);
+	assert_int_equal(zone_compile(collect, &params, &zone), KNOT_OK);
 	zone_collect_done(collect);
 	free(collect);
 	return zone;

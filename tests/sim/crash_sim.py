@@ -44,7 +44,7 @@ ENTRY = struct.Struct("=IIQQ32s")       # disk_entry_t
 WRITE, SYNC, TRUNCATE, NAME = range(4)
 CONTROL = struct.Struct("=IIIIIi")      # the beginning of disk_control_t
 ENOSPC = 28
-HARMLESS = "created again|\\(it is empty;|SOA serial decreased, ignoring zone file"    # a new database that was torn; a file behind its journal
+HARMLESS = "created again|\\(it(s file)? (is (empty|too short)|does not begin like a file of LMDB);|SOA serial decreased, ignoring zone file"    # a new database that was torn; a file behind its journal
 HANG_S = 60
 COMPLAINT = re.compile(r"(warning|error|critical): .*(image|journal|timer|database)|set aside|damaged|malformed")
 
