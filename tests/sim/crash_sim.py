@@ -23,6 +23,7 @@ import pathlib
 import random
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -522,6 +523,11 @@ def run_world(task):
         world.close()
 
 
+def end_cleanly():
+    """In a worker: a pool that is terminated leaves no daemon and no folder."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+
+
 HAS_JOURNAL = has_journal()
 
 
@@ -540,7 +546,7 @@ def main():
         if args.world:
             tasks = [(part or "writes", args.seed, LIVES)]
         counts, fault = collections.Counter(), None
-        with multiprocessing.Pool(len(os.sched_getaffinity(0)), maxtasksperchild=20) as pool:
+        with multiprocessing.Pool(len(os.sched_getaffinity(0)), end_cleanly, maxtasksperchild=20) as pool:
             for done, found in pool.imap_unordered(run_world, tasks):
                 counts += done
                 fault = fault or found
