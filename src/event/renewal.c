@@ -89,14 +89,13 @@ static void renewal_work(server_t *server) SYS_REQUIRES(server->jobs.lock)
 	sys_mutex_unlock(&server->jobs.lock);
 	knot_err_t err = is_dropped ? KNOT_OK : renewal_build(server, &versions);
 	sys_mutex_lock(&server->jobs.lock);
+	if (renewal->entry != NULL) { /* for its turn; or its compaction has waited */
+		(void)jobs_plan(&server->jobs, renewal->entry, EVENT_COMPACT, sys_clock_ms(), 0);
+	}
 	if (err == KNOT_OK && renewal->entry != NULL) {
 		renewal->versions = versions;
 		renewal->state = RENEWAL_READY;
-		(void)jobs_plan(&server->jobs, renewal->entry, EVENT_COMPACT, sys_clock_ms(), 0);
 		return;
-	}
-	if (renewal->entry != NULL) { /* its compaction has waited */
-		(void)jobs_plan(&server->jobs, renewal->entry, EVENT_COMPACT, sys_clock_ms(), 0);
 	}
 	renewal_end(renewal, err);
 	sys_mutex_unlock(&server->jobs.lock);

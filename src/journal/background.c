@@ -112,14 +112,13 @@ static journal_range_t background_choose_of(journal_chain_t *chain, size_t count
 	if (range.freed == 0) {
 		range = journal_choose(chain, borders, border_count, needed, limits);
 	}
-	bool is_any_taken = false;
-	for (size_t i = 0; i < all; i++) {
-		is_any_taken = is_any_taken || (chain->links[i].is_taken && !chain->links[i].is_damaged);
-	}
-	if (range.freed == 0 && may_cross && !is_any_taken) {
-		range = journal_choose_across(chain, needed, limits);
-	}
+	bool crosses = range.freed == 0 && may_cross;
 	chain->count = all;
+	if (crosses && !journal_is_merging(chain)) {
+		chain->count = all - 1;
+		range = journal_choose_across(chain, needed, limits);
+		chain->count = all;
+	}
 	return range;
 }
 

@@ -280,6 +280,9 @@ size_t journal_add_border(journal_chain_t *chain, const journal_limits_t *limits
 journal_range_t journal_choose(const journal_chain_t *chain, const uint32_t *borders, size_t border_count,
 		size_t needed, const journal_limits_t *limits);
 
+/** True if some of the chain is being merged by another thread. */
+bool journal_is_merging(const journal_chain_t *chain);
+
 /** As above across borders: those of the caller give way first, then that of the zone file. */
 journal_range_t journal_choose_across(const journal_chain_t *chain, size_t needed, const journal_limits_t *limits);
 

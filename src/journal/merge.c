@@ -184,6 +184,15 @@ journal_range_t journal_choose(const journal_chain_t *chain, const uint32_t *bor
 	return best;
 }
 
+bool journal_is_merging(const journal_chain_t *chain)
+{
+	bool is_merging = false;
+	for (size_t i = 0; i < chain->count; i++) {
+		is_merging = is_merging || (chain->links[i].is_taken && !chain->links[i].is_damaged);
+	}
+	return is_merging;
+}
+
 journal_range_t journal_choose_across(const journal_chain_t *chain, size_t needed, const journal_limits_t *limits)
 {
 	journal_range_t range = journal_choose(chain, &chain->serial_file, chain->file != 0, needed, limits);
@@ -329,11 +338,7 @@ static knot_err_t plan_choose(journal_chain_t *chain, const journal_op_t *op, jo
 	uint64_t depth_max = limits->depth_max + (op->exceeds_depth ? JOURNAL_DEPTH_MORE : 0);
 	size_t needed = changes >= depth_max ? changes + 1 - (size_t)depth_max : 0;
 	journal_range_t range = journal_choose(chain, borders, border_count, needed, limits);
-	bool is_merging = false; /* then there is more to choose from soon */
-	for (size_t i = 0; i < chain->count; i++) {
-		is_merging = is_merging || (chain->links[i].is_taken && !chain->links[i].is_damaged);
-	}
-	if (range.freed == 0 && !is_merging) {
+	if (range.freed == 0 && !journal_is_merging(chain)) { /* else there is more to choose from soon */
 		range = journal_choose_across(chain, needed, limits);
 	}
 	bool is_enough = range.freed > 0 && range.freed >= needed;

@@ -151,9 +151,9 @@ static bool spoil_glue(zone_contents_t *zone, uint64_t random)
 	return true;
 }
 
-static bool spoil_record(zone_contents_t *zone, uint64_t random)
+static bool spoil_ttl(zone_contents_t *zone, zone_tree_t *tree, uint64_t random)
 {
-	zone_node_t *node = fault_take(zone, &zone->auth, has_own_set, random);
+	zone_node_t *node = fault_take(zone, tree, has_own_set, random);
 	if (node == NULL) {
 		return false;
 	}
@@ -161,14 +161,14 @@ static bool spoil_record(zone_contents_t *zone, uint64_t random)
 	return true;
 }
 
+static bool spoil_record(zone_contents_t *zone, uint64_t random)
+{
+	return spoil_ttl(zone, &zone->auth, random);
+}
+
 static bool spoil_below(zone_contents_t *zone, uint64_t random)
 {
-	zone_node_t *node = fault_take(zone, &zone->glue, has_own_set, random);
-	if (node == NULL) {
-		return false;
-	}
-	((uint8_t *)(uintptr_t)zone_rrset_first_rr(own_set(node)))[ZONE_RR_TTL_OFF + 3] ^= 1;
-	return true;
+	return spoil_ttl(zone, &zone->glue, random);
 }
 
 static bool lose_link(zone_contents_t *zone, uint64_t random)

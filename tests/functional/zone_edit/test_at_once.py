@@ -39,14 +39,17 @@ class Storm:
                                                 "file error, journal is full", "value is out of range, no change that led to serial 1 "))]
         return replies
 
+    def put_pair(self, client, zone, number):
+        self.ask(client, "zone-unset", zone, owner="pair")
+        for word in ("x", "y"):
+            self.ask(client, "zone-set", zone, owner="pair", ttl="60", type="TXT", data=f'"{number}" "{word}"')
+
     def commit(self, client, zone):
         """Two records that always come together; and names that come and go, so that there is something to compact."""
         number = self.counts.get("commit", 0)
         if self.ask(client, "zone-begin", zone):
             return
-        self.ask(client, "zone-unset", zone, owner="pair")
-        for word in ("x", "y"):
-            self.ask(client, "zone-set", zone, owner="pair", ttl="60", type="TXT", data=f'"{number}" "{word}"')
+        self.put_pair(client, zone, number)
         self.ask(client, "zone-unset" if number % 2 else "zone-set", zone, owner=f"n{number // 2 % 200}",
                  **({} if number % 2 else {"ttl": "60", "type": "TXT", "data": '"n"'}))
         self.ask(client, "zone-commit", zone)
@@ -56,9 +59,7 @@ class Storm:
         number = self.counts.get("churn", 0)
         if self.ask(client, "zone-begin", zone):
             return
-        self.ask(client, "zone-unset", zone, owner="pair")
-        for word in ("x", "y"):
-            self.ask(client, "zone-set", zone, owner="pair", ttl="60", type="TXT", data=f'"{number}" "{word}"')
+        self.put_pair(client, zone, number)
         for host in (each % HOSTS for each in range(number * 20, number * 20 + 20)):
             self.ask(client, "zone-unset", zone, owner=f"h{host}")
             self.ask(client, "zone-set", zone, owner=f"h{host}", ttl="60", type="TXT", data=f'"{host}"')
