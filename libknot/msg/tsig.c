@@ -15,7 +15,8 @@ knot_err_t knot_tsig_read(knot_bytes_t message, uint8_t key_wire[static KNOT_NAM
 	while (knot_message_next(&view, &rr)) {}
 	knot_bytes_t rdata = { message.data + rr.rdata_off, rr.rdata_len };
 	knot_name_t algorithm;
-	if (view.failed || rr.type != KNOT_TYPE_TSIG || knot_name_read(rdata, &algorithm) != KNOT_OK) {
+	if (!knot_message_is_whole(&view) || rr.type != KNOT_TYPE_TSIG || rr.section != KNOT_SECTION_ADDITIONAL ||
+			rr.class != KNOT_CLASS_ANY || rr.ttl != 0 || knot_name_read(rdata, &algorithm) != KNOT_OK) {
 		return KNOT_EMALF;
 	}
 	knot_reader_t r = knot_reader_of(rdata);
@@ -25,8 +26,9 @@ knot_err_t knot_tsig_read(knot_bytes_t message, uint8_t key_wire[static KNOT_NAM
 	uint16_t fudge_s = knot_read_u16(&r), mac_len = knot_read_u16(&r);
 	const uint8_t *mac = knot_read(&r, mac_len);
 	uint16_t original_id = knot_read_u16(&r), error = knot_read_u16(&r);
-	(void)knot_read_u16(&r); /* length of other data: of no use to a server */
-	if (r.failed) {
+	uint16_t other_len = knot_read_u16(&r);
+	const uint8_t *other = knot_read(&r, other_len);
+	if (r.failed || r.pos != r.len) {
 		return KNOT_EMALF;
 	}
 	memcpy(key_wire, rr.owner.wire, rr.owner.len);
@@ -38,13 +40,15 @@ knot_err_t knot_tsig_read(knot_bytes_t message, uint8_t key_wire[static KNOT_NAM
 		.mac = { mac, mac_len },
 		.original_id = original_id,
 		.error = error,
+		.other = { other, other_len },
+		.off = rr.off,
 	};
 	return KNOT_OK;
 }
 
 knot_err_t knot_tsig_put(knot_msg_writer_t *w, const knot_tsig_t *tsig)
 {
-	size_t rdata_len = tsig->algorithm.len + (size_t)KNOT_TSIG_FIXED_LEN + tsig->mac.len;
+	size_t rdata_len = tsig->algorithm.len + (size_t)KNOT_TSIG_FIXED_LEN + tsig->mac.len + tsig->other.len;
 	size_t len = tsig->key.len + (size_t)RR_FIXED_LEN + rdata_len;
 	if (len > w->max - w->len) {
 		return KNOT_ESPACE;
@@ -64,7 +68,8 @@ knot_err_t knot_tsig_put(knot_msg_writer_t *w, const knot_tsig_t *tsig)
 	knot_write(&out, tsig->mac.data, tsig->mac.len);
 	knot_write_u16(&out, tsig->original_id);
 	knot_write_u16(&out, tsig->error);
-	knot_write_u16(&out, 0); /* no other data */
+	knot_write_u16(&out, (uint16_t)tsig->other.len);
+	knot_write(&out, tsig->other.data, tsig->other.len);
 	assert(!out.failed && out.len == len);
 	w->len += len;
 	w->counts[KNOT_SECTION_ADDITIONAL]++;

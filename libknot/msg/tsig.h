@@ -17,16 +17,19 @@ typedef struct {
 	uint16_t fudge_s;
 	knot_bytes_t mac; /* len 0: unsigned */
 	uint16_t original_id;
-	uint16_t error; /* an rcode, KNOT_RCODE_BADKEY for example */
+	uint16_t error;     /* an rcode, KNOT_RCODE_BADKEY for example */
+	knot_bytes_t other; /* other data: of BADTIME the server's time, 6 bytes */
+	size_t off;         /* read: where the record starts in the message. Put: not looked at */
 } knot_tsig_t;
 
 /**
  * Read the TSIG of a message. key_wire: room for its owner, which may be compressed. KNOT_EMALF: the last record is
- * none, or it can't be read: answer FORMERR (RFC 8945 5.2).
+ * none, it can't be read, or something follows it: answer FORMERR (RFC 8945 5.2). Class and TTL, which no MAC covers as
+ * they were sent, must be ANY and 0 (4.2).
  */
 KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_tsig_read(
 		knot_bytes_t message, uint8_t key_wire[static KNOT_NAME_MAX], knot_tsig_t *ret_tsig);
 
-/** Put a TSIG without other data as the last record; its names are spelled out (RFC 8945 4.2). KNOT_ESPACE: nothing
+/** Put a TSIG as the last record; its names are spelled out (RFC 8945 4.2). KNOT_ESPACE: nothing
  * was written. */
 KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_tsig_put(knot_msg_writer_t *w, const knot_tsig_t *tsig);
