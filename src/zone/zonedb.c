@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 
+#include "libknot/base/assert.h"
 #include "src/sys/rcu.h"
 #include "src/zone/slab.h"
 
@@ -172,22 +173,22 @@ typedef struct {
 static inline size_t hash_suffixes(
 		const zonedb_t *db, const uint8_t *key, size_t key_len, suffix_t *ret_suffixes, size_t max)
 {
-	uint64_t hash = db->seed, positions = 1;
-	unsigned depth = 0, bits = 0;
+	uint64_t hash = db->seed;
+	unsigned depth = 0;
 	size_t count = 0;
+	KNOT_ASSERT_SLOW(key_len == 0 || key[key_len - 1] == KNOT_KEY_END);
 	if (has_depth(db, 0) && count < max) {
 		ret_suffixes[count++] = (suffix_t){ zonedb_finish(hash), 0 };
 	}
-	for (size_t i = 0; i < key_len && depth < db->depth_max; i++) {
-		positions = positions << 6 | key[i];
-		bits += 6;
-		if (key[i] != KNOT_KEY_END && bits < 60) {
-			continue;
-		}
+	for (size_t i = 0; i < key_len && depth < db->depth_max;) {
+		uint64_t positions = 1; /* rises to bit 60 with the tenth, as many as mix() takes */
+		uint8_t position;
+		do {
+			position = key[i++];
+			positions = positions << 6 | position;
+		} while (position != KNOT_KEY_END && positions >> 60 == 0);
 		hash = mix(hash, positions);
-		positions = 1;
-		bits = 0;
-		if (key[i] == KNOT_KEY_END && has_depth(db, ++depth) && count < max) {
+		if (position == KNOT_KEY_END && has_depth(db, ++depth) && count < max) {
 			ret_suffixes[count++] = (suffix_t){ zonedb_finish(hash), depth };
 		}
 	}

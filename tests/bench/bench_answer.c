@@ -19,6 +19,7 @@
 
 #include <netinet/in.h>
 #include <stdarg.h>
+#include <sys/random.h>
 #include <time.h>
 
 enum {
@@ -71,6 +72,18 @@ static state_t state;
 /* The port is read as bytes; any that a client has. */
 static const struct sockaddr_in client = { .sin_family = AF_INET, .sin_port = 0xBBBB };
 static const answer_source_t source = { ANSWER_UDP4_XDP, (const struct sockaddr *)&client };
+
+/*
+ * Instead of the C library's: the set of zones is hashed with a random seed, and by chance a search meets another
+ * zone's slot or not. That is up to 35 instructions of a question; the same in every run, and for every version of the
+ * server.
+ */
+ssize_t getrandom(void *buffer, size_t length, unsigned flags)
+{
+	(void)flags;
+	memset(buffer, 0x5A, length);
+	return (ssize_t)length;
+}
 
 /* ---- Zones ---- */
 
