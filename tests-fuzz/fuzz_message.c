@@ -67,8 +67,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.client_subnet = flags & CLIENT_SUBNET,
 	};
 	struct sockaddr_in6 remote = { .sin6_family = flags & FROM_IPV6 ? AF_INET6 : AF_INET };
-	answer_source_t source = { answer_protocol_of_socket(remote.sin6_family, flags & OVER_TCP),
-		(const struct sockaddr *)&remote };
+	answer_source_t source = { .protocol = answer_protocol_of_socket(remote.sin6_family, flags & OVER_TCP),
+		.remote = (const struct sockaddr *)&remote };
 	size_t max = flags & OVER_TCP ? sizeof(out) : 1400;
 
 	answer_report_t report;

@@ -236,6 +236,10 @@ static inline void answer_refuse(job_t *job, answer_refusal_t refusal)
 	job->ede = job->request->query.edns.present ? row->ede : KNOT_EDE_NONE;
 	job->report->rcode = row->counted;
 	job->report->ede = job->ede;
+	if (__builtin_expect(row->way == ANSWER_REFUSAL_TRUNCATE, 0)) {
+		job->flags = KNOT_FLAG_TC;
+		job->report->truncated = true;
+	}
 }
 
 static inline void answer_encode_plan(job_t *job)
@@ -271,15 +275,15 @@ __attribute__((noinline)) static void answer_encode_record(job_t *job)
 	job->w.names = NULL;
 }
 
-/* Question, records, and room for what FINISH puts. */
-static inline void answer_spell(job_t *job, knot_mut_bytes_t out)
+/* Question, records, and room for what FINISH puts. False: nothing is sent. */
+static inline bool answer_spell(job_t *job, knot_mut_bytes_t out)
 {
 	const answer_request_t *request = job->request;
 	knot_msg_begin_reply(&job->w, out, &request->query);
 	job->flags = 0;
 	if (job->outcome.kind == ANSWER_OUTCOME_REFUSAL) {
 		answer_refuse(job, job->outcome.refusal); /* fits ANSWER_UDP_MIN */
-		return;
+		return answer_refusal_rows[job->outcome.refusal].way != ANSWER_REFUSAL_DROP;
 	}
 	job->ede = KNOT_EDE_NONE;
 	knot_msg_limit(&job->w, answer_reply_max(job));
@@ -301,6 +305,7 @@ static inline void answer_spell(job_t *job, knot_mut_bytes_t out)
 		answer_encode_record(job);
 	}
 	knot_msg_release(&job->w);
+	return true;
 }
 
 /* ---- FINISH ---- */
@@ -335,7 +340,7 @@ static inline size_t answer_finish(job_t *job)
 		answer_put_opt(job);
 	}
 	if (answer_has_guest(job, ANSWER_STAGE_FINISH)) {
-		job->guests->finish(job->guests->ctx, job->source, request, &job->w);
+		job->report->reply_options |= job->guests->finish(job->guests->ctx, job->source, request, &job->w);
 	}
 	if (refusal == ANSWER_REFUSAL_BAD_KEY) {
 		/* Where there is no room the rcode has to do. */
@@ -371,6 +376,5 @@ size_t answer_message(const answer_env_t *env, const answer_source_t *source, co
 	job.is_udp = answer_is_udp(source->protocol);
 	job.payload_max = query->edns.present ? answer_payload_max(env, source) : 0;
 	answer_decide(&job);
-	answer_spell(&job, out);
-	return answer_finish(&job);
+	return answer_spell(&job, out) ? answer_finish(&job) : 0;
 }

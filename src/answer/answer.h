@@ -19,9 +19,18 @@
 
 #include <sys/socket.h>
 
+/** When requests of a batch are answered. */
+typedef struct {
+	uint64_t now_us; /* monotonic */
+	uint32_t wall_s; /* seconds since 1970, modulo 2^32 */
+} answer_clock_t;
+
 typedef struct {
 	answer_protocol_t protocol;
 	const struct sockaddr *remote; /* borrowed; AF_INET, AF_INET6 or AF_UNIX; decides which payload limit applies */
+	/* For guests; borrowed. */
+	const struct sockaddr *local; /* address of this server that was asked; may be AF_UNIX; NULL: not known */
+	const answer_clock_t *clock;  /* NULL: there are no guests */
 } answer_source_t;
 
 /** What answers depend on apart from zones. Immutable; made from one configuration snapshot. */
@@ -115,9 +124,10 @@ typedef struct answer_guests answer_guests_t;
 /**
  * Answer one request.
  *
- * env: as it was read with. guests: who else takes part (stage.h), or NULL. out.data may equal the message's (a reply
- * is built in the frame of its query); otherwise they must not overlap. out.len: room, at least 512 bytes; the engine
- * itself applies the UDP limits. Returns the reply's length in bytes, or 0: send nothing (verdict MSG_DROP).
+ * env: as it was read with. guests: which others take part (stage.h), or NULL. out.data may equal the message's (a
+ * reply is built in the frame of its query); otherwise they must not overlap. out.len: room, at least 512 bytes; the
+ * engine itself applies the UDP limits. Returns the reply's length in bytes, or 0: send nothing (verdict MSG_DROP, or a
+ * guest refused the request with SILENT).
  */
 size_t answer_message(const answer_env_t *env, const answer_source_t *source, const answer_request_t *request,
 		const answer_guests_t *guests, knot_mut_bytes_t out, answer_report_t *ret_report);

@@ -22,9 +22,9 @@ typedef struct {
 
 static const struct sockaddr_in6 client_ipv6 = { .sin6_family = AF_INET6 };
 static const struct sockaddr_in client_ipv4 = { .sin_family = AF_INET };
-static const answer_source_t udp = { ANSWER_UDP4, (const struct sockaddr *)&client_ipv4 };
-static const answer_source_t udp6 = { ANSWER_UDP6, (const struct sockaddr *)&client_ipv6 };
-static const answer_source_t tcp = { ANSWER_TCP4, (const struct sockaddr *)&client_ipv4 };
+static const answer_source_t udp = { .protocol = ANSWER_UDP4, .remote = (const struct sockaddr *)&client_ipv4 };
+static const answer_source_t udp6 = { .protocol = ANSWER_UDP6, .remote = (const struct sockaddr *)&client_ipv6 };
+static const answer_source_t tcp = { .protocol = ANSWER_TCP4, .remote = (const struct sockaddr *)&client_ipv4 };
 
 /* Sets too long for UDP, for a compression pointer, for a message; and a TXT for each length of a reply. */
 static char *make_large_zone(void)

@@ -46,16 +46,18 @@ struct answer_guests {
 	uint8_t stages;      /* bit n: there is a guest at answer_stage_t n */
 	uint16_t finish_max; /* bytes of options, heads included, that finish() puts at most: kept free if they can be
 			      */
-	const void *ctx;     /* for the functions below, each of which is called only if its stage's bit is set */
+	void *ctx;           /* for the functions below, each of which is called only if its stage's bit is set */
 	/** A reason to refuse the request (not BAD_KEY, MALFORMED), or NONE. Before the engine's own gate. */
-	answer_refusal_t (*gate)(const void *ctx, const answer_source_t *source, const answer_request_t *request);
+	answer_refusal_t (*gate)(void *ctx, const answer_source_t *source, const answer_request_t *request);
 	/**
 	 * May replace the outcome, by a record or a refusal (not BAD_KEY, MALFORMED). Not called for a request that
 	 * can't be read or has no question.
 	 */
-	void (*decide)(const void *ctx, const answer_source_t *source, const answer_request_t *request,
+	void (*decide)(void *ctx, const answer_source_t *source, const answer_request_t *request,
 			answer_outcome_t *outcome);
-	/** May put options of an OPT, if there is one (w->opt_off != 0). */
-	void (*finish)(const void *ctx, const answer_source_t *source, const answer_request_t *request,
+	/**
+	 * May put options of an OPT, if there is one (w->opt_off != 0). Returns which: bit n is option code n (0–30).
+	 */
+	uint32_t (*finish)(void *ctx, const answer_source_t *source, const answer_request_t *request,
 			knot_msg_writer_t *w);
 };

@@ -32,6 +32,7 @@ static size_t field_size(conf_field_t field)
 		[CONF_FIELD_XDP_LISTENS] = sizeof(conf_xdp_listens_t),
 		[CONF_FIELD_XDP_BLOCKS] = sizeof(conf_xdp_blocks_t),
 		[CONF_FIELD_MODREFS] = sizeof(conf_modrefs_t),
+		[CONF_FIELD_NETS] = sizeof(conf_nets_t),
 		[CONF_FIELD_BITS] = sizeof(conf_bits_t),
 	};
 	assert(field < KNOT_LEN(sizes));
@@ -72,6 +73,7 @@ static bool set_scalar(const conf_row_t *row, knot_bytes_t value, void *member)
 	case CONF_FIELD_XDP_LISTENS:
 	case CONF_FIELD_XDP_BLOCKS:
 	case CONF_FIELD_MODREFS:
+	case CONF_FIELD_NETS:
 	case CONF_FIELD_BITS: break;
 	}
 	return false;
@@ -182,6 +184,7 @@ static size_t element_size(conf_field_t field)
 	case CONF_FIELD_XDP_LISTENS: return sizeof(conf_xdp_listen_t);
 	case CONF_FIELD_XDP_BLOCKS: return sizeof(conf_xdp_block_t);
 	case CONF_FIELD_MODREFS: return sizeof(conf_modref_t);
+	case CONF_FIELD_NETS: return sizeof(conf_net_t);
 	case CONF_FIELD_NONE:
 	case CONF_FIELD_BOOL:
 	case CONF_FIELD_U8:
@@ -217,6 +220,10 @@ static knot_err_t set_element(
 		(void)fault;
 		block->text = conf_store_str(store, text);
 		return block->text != NULL ? KNOT_OK : KNOT_ENOMEM;
+	}
+	if (row->field == CONF_FIELD_NETS) {
+		*(conf_net_t *)element = conf_value_net(value);
+		return KNOT_OK;
 	}
 	conf_modref_t *ref = element;
 	ref->name = (const char *)value.data;
@@ -273,7 +280,8 @@ static knot_err_t set_list(conf_store_t *store, const conf_row_t *row, size_t ro
 
 _Static_assert(sizeof(list_t) == sizeof(conf_strs_t) && sizeof(list_t) == sizeof(conf_addrs_t) &&
 				sizeof(list_t) == sizeof(conf_xdp_listens_t) &&
-				sizeof(list_t) == sizeof(conf_xdp_blocks_t) && sizeof(list_t) == sizeof(conf_modrefs_t),
+				sizeof(list_t) == sizeof(conf_xdp_blocks_t) &&
+				sizeof(list_t) == sizeof(conf_modrefs_t) && sizeof(list_t) == sizeof(conf_nets_t),
 		"set_list() writes any of the lists as list_t");
 
 /* ---- Structs ---- */
@@ -513,24 +521,26 @@ static knot_err_t build_logs(conf_t *conf, bases_t bases)
 	return KNOT_OK;
 }
 
-/** The instances, and at the end, not counted, the built-in one. */
-static knot_err_t build_mod_stats(conf_t *conf, bases_t bases)
+/** The settings of a module's blocks, and behind them, not counted, the built-in ones. */
+static knot_err_t build_mod(conf_t *conf, conf_mod_t mod, bases_t bases)
 {
-	const conf_table_t *table = &conf->store->tables[CONF_S_MOD_STATS];
-	conf_mod_stats_t *instances = conf_store_alloc(conf->store, (table->count + 1) * sizeof(*instances));
-	if (instances == NULL) {
+	const conf_section_t *section = conf_mod_sections[mod];
+	const conf_table_t *table = &conf->store->tables[conf_section_find(knot_str_of(section->name))];
+	uint8_t *structs = conf_store_alloc(conf->store, (table->count + 1) * section->struct_size);
+	if (structs == NULL) {
 		return KNOT_ENOMEM;
 	}
 	for (size_t i = 0; i <= table->count; i++) {
 		const conf_block_t *block = i < table->count ? &table->blocks[i] : NULL;
-		knot_err_t err = build_struct(conf->store, &conf_section_mod_stats, block, bases, &instances[i]);
+		uint8_t *settings = structs + i * section->struct_size;
+		knot_err_t err = build_struct(conf->store, section, block, bases, settings);
 		if (err != KNOT_OK) {
 			return err;
 		}
-		instances[i].id = block != NULL ? (const char *)block->id : "";
+		*(const char **)settings = block != NULL ? (const char *)block->id : "";
 	}
-	conf->mod_stats = instances;
-	conf->mod_stats_count = table->count;
+	conf->mods[mod].blocks = structs;
+	conf->mods[mod].count = table->count;
 	return KNOT_OK;
 }
 
@@ -662,8 +672,8 @@ knot_err_t conf_build(conf_t *conf, const conf_host_t *host)
 	if (err == KNOT_OK) {
 		err = build_logs(conf, bases);
 	}
-	if (err == KNOT_OK) {
-		err = build_mod_stats(conf, bases);
+	for (size_t i = 0; i < CONF_MOD_END && err == KNOT_OK; i++) {
+		err = build_mod(conf, (conf_mod_t)i, bases);
 	}
 	if (err == KNOT_OK) {
 		err = build_templates(conf, bases);

@@ -238,14 +238,35 @@ bool conf_zone_find(const conf_t *conf, knot_name_t name, size_t *ret_index)
 	return conf_zones_find(&conf->store->zones, name, ret_index);
 }
 
-const conf_mod_stats_t *conf_mod_stats(const conf_t *conf, const char *id)
+const void *conf_mod(const conf_t *conf, conf_mod_t mod, const char *id)
 {
-	for (size_t i = 0; i < conf->mod_stats_count; i++) {
-		if (strcmp(conf->mod_stats[i].id, id) == 0) {
-			return &conf->mod_stats[i];
+	size_t size = conf_mod_sections[mod]->struct_size, i = 0;
+	const uint8_t *blocks = conf->mods[mod].blocks;
+	while (i < conf->mods[mod].count && strcmp(*(const char *const *)(blocks + i * size), id) != 0) {
+		i++;
+	}
+	return blocks + i * size;
+}
+
+bool conf_nets_have(conf_nets_t nets, const struct sockaddr *addr)
+{
+	const uint8_t *ip = NULL;
+	size_t len = 0;
+	if (addr != NULL && addr->sa_family == AF_INET) {
+		ip = (const uint8_t *)&((const struct sockaddr_in *)addr)->sin_addr;
+		len = sizeof(struct in_addr);
+	} else if (addr != NULL && addr->sa_family == AF_INET6) {
+		ip = (const uint8_t *)&((const struct sockaddr_in6 *)addr)->sin6_addr;
+		len = sizeof(struct in6_addr);
+	}
+	for (size_t i = 0; i < nets.count && addr != NULL; i++) {
+		const conf_net_t *net = &nets.data[i];
+		if (net->family == addr->sa_family &&
+				(ip == NULL || (memcmp(net->first, ip, len) <= 0 && memcmp(ip, net->last, len) <= 0))) {
+			return true;
 		}
 	}
-	return &conf->mod_stats[conf->mod_stats_count];
+	return false;
 }
 
 /** `length` characters, or as many as there is room for. */
@@ -356,13 +377,16 @@ static bool modrefs_same(conf_modrefs_t a, conf_modrefs_t b)
 	return is_same;
 }
 
-static bool mod_stats_same(const conf_t *a, const conf_t *b)
+static bool mod_same(const conf_t *a, const conf_t *b, conf_mod_t mod)
 {
 	conf_diff_t ignored = { 0 };
-	bool is_same = a->mod_stats_count == b->mod_stats_count;
-	for (size_t i = 0; is_same && i < a->mod_stats_count; i++) {
-		is_same = strcmp(a->mod_stats[i].id, b->mod_stats[i].id) == 0 &&
-			  !diff_group(&ignored, &conf_section_mod_stats, &a->mod_stats[i], &b->mod_stats[i]);
+	const conf_section_t *section = conf_mod_sections[mod];
+	bool is_same = a->mods[mod].count == b->mods[mod].count;
+	for (size_t i = 0; is_same && i < a->mods[mod].count; i++) {
+		const void *x = (const uint8_t *)a->mods[mod].blocks + i * section->struct_size;
+		const void *y = (const uint8_t *)b->mods[mod].blocks + i * section->struct_size;
+		is_same = strcmp(*(const char *const *)x, *(const char *const *)y) == 0 &&
+			  !diff_group(&ignored, section, x, y);
 	}
 	return is_same;
 }
@@ -376,7 +400,10 @@ conf_diff_t conf_diff(const conf_t *old, const conf_t *new)
 	(void)diff_group(&diff, &conf_section_control, &old->control, &new->control);
 	(void)diff_group(&diff, &conf_section_database, &old->database, &new->database);
 	diff.statistics = diff_group(&diff, &conf_section_statistics, &old->statistics, &new->statistics);
-	diff.modules = !modrefs_same(old->global_modules, new->global_modules) || !mod_stats_same(old, new);
+	diff.modules = !modrefs_same(old->global_modules, new->global_modules);
+	for (size_t i = 0; i < CONF_MOD_END; i++) {
+		diff.modules |= !mod_same(old, new, (conf_mod_t)i);
+	}
 	return diff;
 }
 

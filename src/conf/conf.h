@@ -171,9 +171,45 @@ typedef struct {
 	uint64_t image_db_max_size; /* bytes */
 } conf_database_t;
 
+/** Addresses of one family, from `first` to `last`, or those of UNIX sockets. IPv4: the first four bytes. */
+typedef struct {
+	sa_family_t family; /* AF_INET, AF_INET6 or AF_UNIX */
+	uint8_t first[16], last[16];
+} conf_net_t;
+
+typedef struct {
+	const conf_net_t *data;
+	size_t count;
+} conf_nets_t;
+
+/** True if one of them has the address; its port doesn't matter. addr NULL: not known, so none has it. O(count). */
+bool conf_nets_have(conf_nets_t nets, const struct sockaddr *addr);
+
+/** Modules that have settings. The struct of each begins with the block's id; "" in the built-in instance. */
+typedef enum {
+	CONF_MOD_NOUDP,
+	CONF_MOD_QUERYACL,
+	CONF_MOD_STATS,
+	CONF_MOD_END,
+} conf_mod_t;
+
+/** One block of section `mod-noudp`: which replies over UDP are truncated. */
+typedef struct {
+	const char *id;
+	uint32_t allow_rate;    /* all but every n-th; 0: as truncate_rate says */
+	uint32_t truncate_rate; /* every n-th; at least 1 */
+} conf_mod_noudp_t;
+
+/** One block of section `mod-queryacl`; an empty list admits all. */
+typedef struct {
+	const char *id;
+	conf_nets_t addresses;  /* of clients */
+	conf_nets_t interfaces; /* of this server */
+} conf_mod_queryacl_t;
+
 /** One block of section `mod-stats`: which counters are kept. */
 typedef struct {
-	const char *id; /* "" in the built-in instance */
+	const char *id;
 	bool request_protocol, server_operation, request_bytes, response_bytes, edns_presence, flag_presence,
 			response_code, request_edns_option, response_edns_option, reply_nodata, query_type, query_size,
 			reply_size;
@@ -250,8 +286,11 @@ typedef struct conf {
 	size_t log_count;
 	conf_statistics_t statistics;
 	conf_database_t database;
-	const conf_mod_stats_t *mod_stats;
-	size_t mod_stats_count;
+	struct {
+		const void *blocks; /* structs of the module's settings, and behind them, not counted, the built-in one
+				     */
+		size_t count;
+	} mods[CONF_MOD_END];
 	conf_modrefs_t global_modules; /* of template `default` */
 	size_t zone_count;
 	conf_store_t *store; /* owned; zones, and every block as it was set (store.h) */
@@ -373,10 +412,10 @@ bool conf_zone_find(const conf_t *conf, knot_name_t name, size_t *ret_index);
 KNOT_MUST_USE knot_err_t conf_zone_file(const conf_zone_t *zone, char *ret_path, size_t path_max);
 
 /**
- * The mod-stats instance that a reference names; the built-in one (all defaults) for id "".
+ * The settings of the module that a reference names, conf_mod_<name>_t; the built-in ones (all defaults) for id "".
  * Never NULL: references are checked when the configuration is loaded.
  */
-const conf_mod_stats_t *conf_mod_stats(const conf_t *conf, const char *id);
+const void *conf_mod(const conf_t *conf, conf_mod_t mod, const char *id);
 
 /**
  * Ids of `server.user`, group defaulting to the current one; the current ids if it isn't set.

@@ -387,7 +387,7 @@ static void defaults(void **state)
 	assert_string_equal(conf->database.timer_db, KNOT_STORAGE_DIR "/timers");
 	assert_int_equal(conf->zone_count, 0);
 	assert_int_equal(conf->log_count, 3);
-	const conf_mod_stats_t *stats = conf_mod_stats(conf, "");
+	const conf_mod_stats_t *stats = conf_mod(conf, CONF_MOD_STATS, "");
 	assert_true(stats->request_protocol && stats->server_operation && stats->response_code && !stats->query_type);
 	conf_free(conf);
 }
@@ -644,8 +644,9 @@ static void zones_inherit(void **state)
 	assert_string_equal(own.modules.data[1].id, "");
 	assert_int_equal(no_module.modules.count, 0);
 	assert_int_equal(conf->global_modules.count, 2);
-	assert_true(conf_mod_stats(conf, "z")->query_type && !conf_mod_stats(conf, "z")->request_bytes);
-	assert_true(conf_mod_stats(conf, "")->request_bytes);
+	const conf_mod_stats_t *z = conf_mod(conf, CONF_MOD_STATS, "z"), *built_in = conf_mod(conf, CONF_MOD_STATS, "");
+	assert_true(z->query_type && !z->request_bytes);
+	assert_true(built_in->request_bytes);
 	conf_free(conf);
 }
 

@@ -38,6 +38,11 @@ const conf_section_t *const conf_sections[] = {
 	[CONF_S_MOD_SYNTHRECORD] = &conf_section_mod_synthrecord,
 	[CONF_S_MOD_WHOAMI] = &conf_section_mod_whoami,
 };
+const conf_section_t *const conf_mod_sections[CONF_MOD_END] = {
+	[CONF_MOD_NOUDP] = &conf_section_mod_noudp,
+	[CONF_MOD_QUERYACL] = &conf_section_mod_queryacl,
+	[CONF_MOD_STATS] = &conf_section_mod_stats,
+};
 const size_t conf_section_count = KNOT_LEN(conf_sections);
 
 static bool is_named(const char *name, knot_str_t text)

@@ -67,6 +67,7 @@ typedef enum {
 	CONF_FIELD_XDP_LISTENS,
 	CONF_FIELD_XDP_BLOCKS,
 	CONF_FIELD_MODREFS,
+	CONF_FIELD_NETS,
 	CONF_FIELD_BITS, /* the numbers of all options that are set, joined with | */
 } conf_field_t;
 
@@ -75,7 +76,8 @@ typedef enum {
 	bool: CONF_FIELD_BOOL, uint8_t: CONF_FIELD_U8, uint16_t: CONF_FIELD_U16, uint32_t: CONF_FIELD_U32, \
 	uint64_t: CONF_FIELD_U64, int64_t: CONF_FIELD_I64, const char *: CONF_FIELD_STR, knot_bytes_t: CONF_FIELD_BYTES, \
 	conf_strs_t: CONF_FIELD_STRS, conf_addrs_t: CONF_FIELD_ADDRS, conf_xdp_listens_t: CONF_FIELD_XDP_LISTENS, \
-	conf_xdp_blocks_t: CONF_FIELD_XDP_BLOCKS, conf_modrefs_t: CONF_FIELD_MODREFS, conf_bits_t: CONF_FIELD_BITS)
+	conf_xdp_blocks_t: CONF_FIELD_XDP_BLOCKS, conf_modrefs_t: CONF_FIELD_MODREFS, conf_bits_t: CONF_FIELD_BITS, \
+	conf_nets_t: CONF_FIELD_NETS)
 /* clang-format on */
 
 /** The member that a row fills. */
@@ -245,6 +247,9 @@ extern const conf_section_t conf_section_module, conf_section_server, conf_secti
 		conf_section_mod_dnsproxy, conf_section_mod_dnstap, conf_section_mod_geoip, conf_section_mod_noudp,
 		conf_section_mod_onlinesign, conf_section_mod_probe, conf_section_mod_queryacl, conf_section_mod_rrl,
 		conf_section_mod_stats, conf_section_mod_synthrecord, conf_section_mod_whoami;
+
+/** The section of a module that has settings. */
+extern const conf_section_t *const conf_mod_sections[CONF_MOD_END];
 
 /** Section of this name; conf_section_count: there is none. */
 size_t conf_section_find(knot_str_t name);

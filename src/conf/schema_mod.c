@@ -7,6 +7,9 @@
 
 #define MOD_ID                                                                                                         \
 	{ .name = "id", STR, .doc = "Name by which zones and templates refer to the module, as mod-name/id." }, COMMENT
+#define MOD_ID_OF(settings)                                                                                            \
+	{ .name = "id", STR, CONF_AT(settings, id),                                                                    \
+	  .doc = "Name by which zones and templates refer to the module, as mod-name/id." }, COMMENT
 #define MODULE(title) .name = (title), .kind = CONF_MULTI, .is_module = true
 #define SCOPE_BOTH    .module_global = true, .module_zone = true
 #define SCOPE_ZONE    .module_zone = true
@@ -149,18 +152,19 @@ const conf_section_t conf_section_mod_geoip = {
 };
 
 static const conf_row_t noudp_rows[] = {
-	MOD_ID,
-	{ .name = "udp-allow-rate", INT(0, MAX32), .dflt = "0", TUNING,
+	MOD_ID_OF(conf_mod_noudp_t),
+	{ .name = "udp-allow-rate", INT(0, MAX32), CONF_AT(conf_mod_noudp_t, allow_rate), .dflt = "0",
 	  .doc = "Answer one of this number of queries over UDP normally, and truncate the others; not together with "
-	         "udp-truncate-rate." },
-	{ .name = "udp-truncate-rate", INT(1, MAX32), .dflt = "1", TUNING,
-	  .doc = "Truncate one of this number of answers over UDP; not together with udp-allow-rate." },
+	         "udp-truncate-rate. Each worker counts by itself." },
+	{ .name = "udp-truncate-rate", INT(1, MAX32), CONF_AT(conf_mod_noudp_t, truncate_rate), .dflt = "1",
+	  .doc = "Truncate one of this number of answers over UDP; not together with udp-allow-rate. Each worker counts "
+	         "by itself." },
 };
 const conf_section_t conf_section_mod_noudp = {
 	MODULE("mod-noudp"),
 	SCOPE_BOTH,
-	REFUSED,
 	ROWS(noudp_rows),
+	.struct_size = sizeof(conf_mod_noudp_t),
 	.check = conf_check_noudp,
 	.doc = "Truncates answers over UDP, so that clients repeat the query over TCP.",
 };
@@ -196,18 +200,20 @@ const conf_section_t conf_section_mod_probe = {
 };
 
 static const conf_row_t queryacl_rows[] = {
-	MOD_ID,
-	{ .name = "address", .type = CONF_NET, MULTI, TUNING, .doc = "Source addresses and networks that may query." },
-	{ .name = "interface", .type = CONF_NET, MULTI, TUNING,
-	  .doc = "Addresses of this server at which queries are allowed." },
+	MOD_ID_OF(conf_mod_queryacl_t),
+	{ .name = "address", .type = CONF_NET, MULTI, CONF_AT(conf_mod_queryacl_t, addresses), .dflt_doc = "any",
+	  .doc = "Source addresses, networks and ranges that may query." },
+	{ .name = "interface", .type = CONF_NET, MULTI, CONF_AT(conf_mod_queryacl_t, interfaces), .dflt_doc = "any",
+	  .doc = "Addresses, networks and ranges of this server at which queries are allowed." },
 };
 const conf_section_t conf_section_mod_queryacl = {
 	MODULE("mod-queryacl"),
 	SCOPE_BOTH,
 	NEEDS_ID,
-	REFUSED,
 	ROWS(queryacl_rows),
-	.doc = "Restricts which clients may query.",
+	.struct_size = sizeof(conf_mod_queryacl_t),
+	.doc = "Restricts which clients may query, and at which addresses of the server. Others get NOTAUTH. "
+	       "Transfers, updates and NOTIFY have rules of their own.",
 };
 
 #define RRL_MAX (MAX32 / 768 - 1)

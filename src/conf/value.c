@@ -511,6 +511,34 @@ conf_addr_view_t conf_value_addr(knot_bytes_t value)
 	return view;
 }
 
+/** Set the bits of an address from `bit` on. */
+static void set_bits_from(uint8_t *ip, size_t len, size_t bit, bool value)
+{
+	for (size_t i = bit; i < len * 8; i++) {
+		uint8_t mask = (uint8_t)(0x80 >> i % 8);
+		ip[i / 8] = (uint8_t)(value ? ip[i / 8] | mask : ip[i / 8] & ~mask);
+	}
+}
+
+conf_net_t conf_value_net(knot_bytes_t value)
+{
+	KNOT_ASSERT_SLOW(is_net(value));
+	conf_addr_kind_t kind = (conf_addr_kind_t)value.data[0];
+	if (kind == CONF_ADDR_UNIX) {
+		return (conf_net_t){ .family = AF_UNIX };
+	}
+	conf_net_t net = { .family = kind == CONF_ADDR_IPV4 ? AF_INET : AF_INET6 };
+	size_t len = ip_len(kind);
+	const uint8_t *format = value.data + 1 + len;
+	memcpy(net.first, value.data + 1, len);
+	memcpy(net.last, *format == NET_RANGE ? format + 1 : value.data + 1, len);
+	if (*format == NET_PREFIX) {
+		set_bits_from(net.first, len, format[1], false);
+		set_bits_from(net.last, len, format[1], true);
+	}
+	return net;
+}
+
 /* ---- Printing ---- */
 
 /** Text that is cut at the end of its room but counted whole. */

@@ -51,4 +51,7 @@ KNOT_MUST_USE knot_err_t conf_value_scan(const conf_row_t *row, knot_str_t text,
 size_t conf_value_print(const conf_row_t *row, knot_bytes_t value, char *ret_text, size_t max);
 
 int64_t conf_value_int(knot_bytes_t value);
+
+/** The addresses of a CONF_NET. */
+conf_net_t conf_value_net(knot_bytes_t value);
 conf_addr_view_t conf_value_addr(knot_bytes_t value);

@@ -101,13 +101,14 @@ void module_chain_free(module_chain_t *take_chain)
 
 /* ---- Stages before the reply is complete ---- */
 
-static answer_refusal_t module_chain_gate(
-		const module_chain_t *chain, const answer_source_t *source, const answer_request_t *request)
+static answer_refusal_t module_chain_gate(const module_chain_t *chain, const answer_source_t *source,
+		const answer_request_t *request, module_notes_t *notes)
 {
 	for (unsigned i = 0; chain != NULL && i < chain->count; i++) {
 		module_instance_t *instance = chain->instances[i];
-		answer_refusal_t refusal = instance->api->gate != NULL ? instance->api->gate(instance, source, request)
-								       : ANSWER_REFUSAL_NONE;
+		answer_refusal_t refusal = instance->api->gate != NULL
+							   ? instance->api->gate(instance, source, request, notes)
+							   : ANSWER_REFUSAL_NONE;
 		if (refusal != ANSWER_REFUSAL_NONE) {
 			return refusal;
 		}
@@ -115,11 +116,12 @@ static answer_refusal_t module_chain_gate(
 	return ANSWER_REFUSAL_NONE;
 }
 
-static answer_refusal_t module_gate(const void *ctx, const answer_source_t *source, const answer_request_t *request)
+static answer_refusal_t module_gate(void *ctx, const answer_source_t *source, const answer_request_t *request)
 {
-	const module_chains_t *chains = ctx;
-	answer_refusal_t refusal = module_chain_gate(chains->server, source, request);
-	return refusal != ANSWER_REFUSAL_NONE ? refusal : module_chain_gate(chains->zone, source, request);
+	module_chains_t *chains = ctx;
+	answer_refusal_t refusal = module_chain_gate(chains->server, source, request, &chains->notes);
+	return refusal != ANSWER_REFUSAL_NONE ? refusal
+					      : module_chain_gate(chains->zone, source, request, &chains->notes);
 }
 
 static void module_chain_decide(const module_chain_t *chain, const answer_source_t *source,
@@ -133,34 +135,36 @@ static void module_chain_decide(const module_chain_t *chain, const answer_source
 	}
 }
 
-static void module_decide(const void *ctx, const answer_source_t *source, const answer_request_t *request,
-		answer_outcome_t *outcome)
+static void module_decide(
+		void *ctx, const answer_source_t *source, const answer_request_t *request, answer_outcome_t *outcome)
 {
 	const module_chains_t *chains = ctx;
 	module_chain_decide(chains->server, source, request, outcome);
 	module_chain_decide(chains->zone, source, request, outcome);
 }
 
-static void module_chain_finish(const module_chain_t *chain, const answer_source_t *source,
-		const answer_request_t *request, knot_msg_writer_t *w)
+static uint32_t module_chain_finish(const module_chain_t *chain, const module_notes_t *notes, knot_msg_writer_t *w)
 {
+	uint32_t codes = 0;
 	for (unsigned i = 0; chain != NULL && i < chain->count; i++) {
 		module_instance_t *instance = chain->instances[i];
 		if (instance->api->finish != NULL) {
-			instance->api->finish(instance, source, request, w);
+			codes |= instance->api->finish(instance, notes, w);
 		}
 	}
+	return codes;
 }
 
-static void module_finish(
-		const void *ctx, const answer_source_t *source, const answer_request_t *request, knot_msg_writer_t *w)
+static uint32_t module_finish(
+		void *ctx, const answer_source_t *source, const answer_request_t *request, knot_msg_writer_t *w)
 {
 	const module_chains_t *chains = ctx;
-	module_chain_finish(chains->server, source, request, w);
-	module_chain_finish(chains->zone, source, request, w);
+	(void)source, (void)request;
+	return module_chain_finish(chains->server, &chains->notes, w) |
+	       module_chain_finish(chains->zone, &chains->notes, w);
 }
 
-answer_guests_t module_guests(const module_chains_t *chains)
+answer_guests_t module_guests(module_chains_t *chains)
 {
 	const module_chain_t *server = chains->server, *zone = chains->zone;
 	return (answer_guests_t){

@@ -17,10 +17,20 @@
 #include "src/conf/conf.h"
 #include "src/sys/counters.h"
 
+/** What modules find out about one request, for those that come later. Zero it to begin. */
+typedef struct {
+	bool is_source_known; /* the source address isn't forged: a cookie that was made for it came back */
+	uint8_t cookie_len;   /* bytes of `cookie`; 0: no module has made one */
+	uint8_t cookie[24];   /* of the reply, client's part first (RFC 9018 4) */
+	uint64_t started_ns;  /* when a module began to measure the time that the request takes; 0: none does */
+} module_notes_t;
+
 /** Stage ANSWERED: what is known of a request and its reply. Borrowed during the call. */
 typedef struct {
 	const knot_query_t *query; /* of its views only scalar fields may be used: the request may be overwritten */
 	const answer_report_t *report;
+	const answer_source_t *source;
+	const module_notes_t *notes;
 	answer_protocol_t protocol;
 	uint32_t request_len;  /* bytes, without TCP's length prefix */
 	uint32_t response_len; /* as above; 0: nothing was sent */
@@ -38,12 +48,11 @@ typedef struct {
 	knot_err_t (*make)(const conf_t *conf, const conf_modref_t *ref, module_instance_t **ret_instance);
 	void (*free)(module_instance_t *instance);
 	/* Stages, in their order; NULL: not at this one. What each may do: answer_guests_t. */
-	answer_refusal_t (*gate)(
-			module_instance_t *instance, const answer_source_t *source, const answer_request_t *request);
+	answer_refusal_t (*gate)(module_instance_t *instance, const answer_source_t *source,
+			const answer_request_t *request, module_notes_t *notes);
 	void (*decide)(module_instance_t *instance, const answer_source_t *source, const answer_request_t *request,
 			answer_outcome_t *outcome);
-	void (*finish)(module_instance_t *instance, const answer_source_t *source, const answer_request_t *request,
-			knot_msg_writer_t *w);
+	uint32_t (*finish)(module_instance_t *instance, const module_notes_t *notes, knot_msg_writer_t *w);
 	uint16_t finish_max; /* bytes of options, heads included, that finish() puts at most: kept free if they can be
 			      */
 	void (*answered)(module_instance_t *instance, const module_answered_t *what);
@@ -88,9 +97,10 @@ KNOT_MUST_USE knot_err_t module_chain_of(
 /** Free a chain that no reader has. NULL is allowed. */
 void module_chain_free(module_chain_t *take_chain);
 
-/** The chains that a request passes, in this order; NULL: none. */
+/** The chains that a request passes, in this order; NULL: none. And what they find out. */
 typedef struct {
 	const module_chain_t *server, *zone;
+	module_notes_t notes;
 } module_chains_t;
 
 /** Stages at which a chain has an instance: bits. */
@@ -103,7 +113,7 @@ static inline unsigned module_chain_stages(const module_chain_t *chain)
  * Instances that take part before the reply is complete, as answer_message() wants them. chains: must live as long as
  * the guests.
  */
-answer_guests_t module_guests(const module_chains_t *chains);
+answer_guests_t module_guests(module_chains_t *chains);
 
 /** Stage ANSWERED of a chain; NULL: none. Call for the server's chain and, if a zone answered, for the zone's. */
 static inline void module_chain_answered(const module_chain_t *chain, const module_answered_t *what)

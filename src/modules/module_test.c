@@ -25,9 +25,10 @@ typedef struct {
 
 static unsigned calls; /* of all probes */
 
-static answer_refusal_t probe_gate(
-		module_instance_t *instance, const answer_source_t *source, const answer_request_t *request)
+static answer_refusal_t probe_gate(module_instance_t *instance, const answer_source_t *source,
+		const answer_request_t *request, module_notes_t *notes)
 {
+	(void)notes;
 	probe_t *probe = (probe_t *)instance;
 	assert_int_equal(source->protocol, ANSWER_UDP4);
 	assert_int_equal(request->query.qclass, KNOT_CLASS_IN);
@@ -53,17 +54,17 @@ static void probe_decide(module_instance_t *instance, const answer_source_t *sou
 	}
 }
 
-static void probe_finish(module_instance_t *instance, const answer_source_t *source, const answer_request_t *request,
-		knot_msg_writer_t *w)
+static uint32_t probe_finish(module_instance_t *instance, const module_notes_t *notes, knot_msg_writer_t *w)
 {
 	probe_t *probe = (probe_t *)instance;
-	(void)source, (void)request;
+	(void)notes;
 	probe->order[ANSWER_STAGE_FINISH] = ++calls;
 	uint8_t *to = w->opt_off != 0 ? knot_msg_open_option(w, OPTION_CODE, OPTION_LEN) : NULL;
 	probe->had_room = to != NULL;
 	if (to != NULL) {
 		memcpy(to, "mark", OPTION_LEN);
 	}
+	return to != NULL ? 1u << 30 : 0;
 }
 
 static void probe_answered(module_instance_t *instance, const module_answered_t *what)
@@ -129,10 +130,10 @@ static int teardown(void **state)
 }
 
 /* Ask over UDP; returns the reply's length. chains NULL: without modules. */
-static size_t ask_message(knot_bytes_t message, const module_chains_t *chains)
+static size_t ask_message(knot_bytes_t message, module_chains_t *chains)
 {
 	static const struct sockaddr_in client = { .sin_family = AF_INET };
-	const answer_source_t source = { ANSWER_UDP4, (const struct sockaddr *)&client };
+	const answer_source_t source = { .protocol = ANSWER_UDP4, .remote = (const struct sockaddr *)&client };
 	const answer_env_t env = { .udp_payload_max_ipv4 = 1232, .udp_payload_max_ipv6 = 1232 };
 	answer_request_t request;
 	test_zones_enter(&zones);
@@ -158,7 +159,7 @@ static size_t ask_message(knot_bytes_t message, const module_chains_t *chains)
 	return len;
 }
 
-static size_t ask(const char *qname, uint16_t type, bool edns, const module_chains_t *chains)
+static size_t ask(const char *qname, uint16_t type, bool edns, module_chains_t *chains)
 {
 	uint8_t message[512];
 	const test_query_t query = { .qtype = type, .udp_payload = edns ? 512 : 0 };
@@ -179,7 +180,7 @@ static void test_order(void **state)
 	size_t plain = ask("a.ex.", KNOT_TYPE_A, true, NULL);
 	probe_t first = { .refusal = ANSWER_REFUSAL_NONE }, second = first;
 	module_chain_t *server = chain_of(&first, &probe_api), *zone = chain_of(&second, &probe_api);
-	const module_chains_t chains = { server, zone };
+	module_chains_t chains = { .server = server, .zone = zone };
 	calls = 0;
 	size_t len = ask("a.ex.", KNOT_TYPE_A, true, &chains);
 	for (unsigned stage = 0; stage < ANSWER_STAGE_END; stage++) {
@@ -215,7 +216,7 @@ static void test_gate(void **state)
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		probe_t first = { .refusal = rows[i].refusal }, second = { .refusal = ANSWER_REFUSAL_NONE };
 		module_chain_t *server = chain_of(&first, &probe_api), *zone = chain_of(&second, &gate_api);
-		const module_chains_t chains = { server, zone };
+		module_chains_t chains = { .server = server, .zone = zone };
 		(void)ask(rows[i].qname, KNOT_TYPE_A, true, &chains);
 		assert_int_equal(rcode_of_reply(), rows[i].want_rcode);
 		assert_int_equal(report.ede, rows[i].want_ede);
@@ -236,7 +237,7 @@ static void test_decide(void **state)
 	for (size_t i = 0; i < KNOT_LEN(names); i++) {
 		probe_t probe = { .replaces = true };
 		module_chain_t *chain = chain_of(&probe, &probe_api);
-		const module_chains_t chains = { chain, NULL };
+		module_chains_t chains = { .server = chain };
 		(void)ask(names[i], KNOT_TYPE_A, true, &chains);
 		assert_int_equal(rcode_of_reply(), KNOT_RCODE_NOERROR);
 		knot_message_t m;
@@ -265,7 +266,7 @@ static void test_nothing_to_decide(void **state)
 	for (size_t i = 0; i < KNOT_LEN(messages); i++) {
 		probe_t probe = { .replaces = true };
 		module_chain_t *chain = chain_of(&probe, &deciding_api);
-		const module_chains_t chains = { chain, NULL };
+		module_chains_t chains = { .server = chain };
 		(void)ask_message(messages[i], &chains);
 		assert_int_equal(rcode_of_reply(), KNOT_RCODE_FORMERR);
 		assert_int_equal(probe.order[ANSWER_STAGE_DECIDE], 0);
@@ -281,7 +282,7 @@ static void test_finish_has_room(void **state)
 	assert_false(report.truncated);
 	probe_t probe = { .refusal = ANSWER_REFUSAL_NONE };
 	module_chain_t *chain = chain_of(&probe, &probe_api);
-	const module_chains_t chains = { NULL, chain };
+	module_chains_t chains = { .zone = chain };
 	assert_true(ask("full.ex.", KNOT_TYPE_TXT, true, &chains) <= 512);
 	assert_true(report.truncated);
 	assert_true(probe.had_room);
@@ -302,7 +303,7 @@ static void test_stages(void **state)
 	assert_int_equal(module_chain_stages(chain), 1u << ANSWER_STAGE_GATE);
 	assert_int_equal(module_chain_stages(full), (1u << ANSWER_STAGE_END) - 1);
 	assert_int_equal(module_chain_stages(NULL), 0);
-	const module_chains_t chains = { chain, NULL }, more = { chain, full };
+	module_chains_t chains = { .server = chain }, more = { .server = chain, .zone = full };
 	assert_int_equal(module_guests(&chains).stages, 1u << ANSWER_STAGE_GATE);
 	assert_int_equal(module_guests(&more).stages, (1u << ANSWER_STAGE_END) - 1);
 	assert_int_equal(module_guests(&more).finish_max, probe_api.finish_max);

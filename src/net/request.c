@@ -92,7 +92,7 @@ __attribute__((noinline, cold)) static void request_act(const state_t *state, co
 
 /* Answer with modules that take part before the reply is complete. */
 __attribute__((noinline)) static size_t request_answer_with_guests(const state_t *state, const answer_source_t *source,
-		const answer_request_t *request, const module_chains_t *chains, knot_mut_bytes_t out,
+		const answer_request_t *request, module_chains_t *chains, knot_mut_bytes_t out,
 		answer_report_t *ret_report)
 {
 	answer_guests_t guests = module_guests(chains);
@@ -105,6 +105,8 @@ static inline void request_tell_modules(const module_chains_t *chains, const ans
 	module_answered_t answered = {
 		.query = &request->query,
 		.report = report,
+		.source = source,
+		.notes = &chains->notes,
 		.protocol = source->protocol,
 		.request_len = (uint32_t)request_len,
 		.response_len = (uint32_t)reply_len,

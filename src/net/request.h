@@ -10,12 +10,19 @@
 
 #include "libknot/base/rate.h"
 #include "src/net/traffic.h"
+#include "src/sys/clock.h"
 
 /** What a UDP worker keeps of its limits. Zero it to begin. Of the worker's thread. */
 typedef struct {
 	uint64_t now_us;    /* of the batch in work: the worker sets it */
 	knot_rate_t errors; /* NET_ERRORS_PER_S */
 } request_limits_t;
+
+/** When a batch is answered. now_us: monotonic. */
+static inline answer_clock_t request_clock(uint64_t now_us)
+{
+	return (answer_clock_t){ .now_us = now_us, .wall_s = (uint32_t)sys_clock_wall_coarse() };
+}
 
 /**
  * Answer a request that answer_read() made; see answer_message(). What should happen because of it is done here.

@@ -38,7 +38,7 @@ static int teardown(void **state)
 static size_t ask_from(uint16_t port, const char *qname, uint16_t type)
 {
 	const struct sockaddr_in client = { .sin_family = AF_INET, .sin_port = htons(port) };
-	const answer_source_t source = { ANSWER_UDP4, (const struct sockaddr *)&client };
+	const answer_source_t source = { .protocol = ANSWER_UDP4, .remote = (const struct sockaddr *)&client };
 	static uint8_t reply[1232];
 	static request_limits_t limits;
 	uint8_t message[512];
@@ -96,10 +96,10 @@ typedef struct {
 	answer_refusal_t refusal;
 } probe_t;
 
-static answer_refusal_t probe_gate(
-		module_instance_t *instance, const answer_source_t *source, const answer_request_t *request)
+static answer_refusal_t probe_gate(module_instance_t *instance, const answer_source_t *source,
+		const answer_request_t *request, module_notes_t *notes)
 {
-	(void)source, (void)request;
+	(void)source, (void)request, (void)notes;
 	((probe_t *)instance)->gates++;
 	return ((probe_t *)instance)->refusal;
 }

@@ -65,7 +65,7 @@ typedef struct conn {
 	tcp_rest_t in;       /* requests not answered yet */
 	tcp_rest_t out;      /* replies not sent yet */
 	tcp_progress_t progress;
-	struct sockaddr_storage remote;
+	struct sockaddr_storage remote, local; /* local: AF_UNSPEC until a module may want it */
 } conn_t;
 
 /** Oldest first. */
@@ -89,6 +89,7 @@ typedef struct {
 	uint32_t clients_max;
 	conn_list_t lists[TCP_LIST_COUNT];
 	traffic_batch_t traffic;
+	answer_clock_t clock; /* of the run of messages in work */
 	uint8_t in[IN_MAX];
 	uint8_t out[OUT_MAX];
 } tcp_t;
@@ -242,6 +243,15 @@ static bool tcp_conn_send_rest(conn_t *conn, tcp_turn_t *turn)
 	return true;
 }
 
+/* The address that the peer connected to; NULL: the kernel doesn't say. */
+static const struct sockaddr *tcp_conn_local(conn_t *conn)
+{
+	socklen_t len = sizeof(conn->local);
+	bool is_known = conn->local.ss_family != AF_UNSPEC ||
+			getsockname(conn->client.fd, (struct sockaddr *)&conn->local, &len) == 0;
+	return is_known ? (const struct sockaddr *)&conn->local : NULL;
+}
+
 /* Answer whole messages from *pos on until there is enough to send. Returns the bytes put into tcp->out. */
 static size_t tcp_conn_answer_some(socket_worker_t *worker, conn_t *conn, knot_bytes_t bytes, size_t *pos)
 {
@@ -250,9 +260,13 @@ static size_t tcp_conn_answer_some(socket_worker_t *worker, conn_t *conn, knot_b
 	answer_source_t source = {
 		.protocol = answer_protocol_of_socket(conn->remote.ss_family, true),
 		.remote = (const struct sockaddr *)&conn->remote,
+		.clock = &tcp->clock,
 	};
 	RCU_READ_SECTION(guard);
 	const state_t *state = state_load(worker->shared->state, guard);
+	if (state_has_modules(state)) {
+		source.local = tcp_conn_local(conn);
+	}
 	traffic_begin(&tcp->traffic, RCU_LOAD(guard, worker->shared->looks.list_rcu), state);
 	knot_bytes_t message;
 	assert(conn->out.len == 0); /* while replies wait, no query is answered */
@@ -292,6 +306,7 @@ static bool tcp_conn_answer(socket_worker_t *worker, conn_t *conn, knot_bytes_t 
 {
 	tcp_t *tcp = worker->memory;
 	uint64_t start_ns = sys_clock_ns();
+	tcp->clock = request_clock(start_ns / 1000);
 	bool is_alive = tcp_conn_answer_run(worker, conn, bytes, turn);
 	if (!traffic_is_empty(&tcp->traffic)) {
 		traffic_end(worker->shared->traffic, &tcp->traffic, sys_clock_ns() - start_ns);

@@ -89,14 +89,14 @@ static inline void traffic_drop(traffic_batch_t *batch, traffic_drop_t reason)
 void traffic_look(const traffic_batch_t *batch, const answer_report_t *report);
 
 /**
- * Note a request that was answered, or (reply_len 0) dropped because it is no request. Between traffic_begin() and the
- * end of the read section.
+ * Note a request that was answered, or (reply_len 0) dropped: because it is no request, or by a module. Between
+ * traffic_begin() and the end of the read section.
  */
 static inline void traffic_request(
 		traffic_batch_t *batch, answer_protocol_t protocol, const answer_report_t *report, size_t reply_len)
 {
 	if (__builtin_expect(reply_len == 0, 0)) {
-		traffic_drop(batch, TRAFFIC_DROP_NO_REQUEST);
+		traffic_drop(batch, report->verdict == KNOT_MSG_DROP ? TRAFFIC_DROP_NO_REQUEST : TRAFFIC_DROP_MODULE);
 		return;
 	}
 	traffic_note(batch, TRAFFIC_REQUESTS + protocol);

@@ -45,12 +45,14 @@ static void test_batch(void **state)
 	traffic_batch_t batch = { 0 };
 	assert_true(traffic_is_empty(&batch));
 	answer_report_t good = report_of(0, NULL, &query), refused = report_of(5, NULL, &query),
-			odd = report_of(12, NULL, &query);
+			odd = report_of(12, NULL, &query), none = good;
+	none.verdict = KNOT_MSG_DROP;
 	for (unsigned i = 0; i < 3; i++) {
 		traffic_request(&batch, ANSWER_UDP4, &good, 100);
 	}
 	traffic_request(&batch, ANSWER_UDP6_XDP, &refused, 100);
 	traffic_request(&batch, ANSWER_UDP6_XDP, &odd, 100);
+	traffic_request(&batch, ANSWER_UDP4, &none, 0);
 	traffic_request(&batch, ANSWER_UDP4, &good, 0);
 	traffic_drop(&batch, TRAFFIC_DROP_NOT_SENT);
 	assert_false(traffic_is_empty(&batch));
@@ -69,6 +71,7 @@ static void test_batch(void **state)
 		{ TRAFFIC_RCODES + 5, 1 },
 		{ TRAFFIC_RCODES + KNOT_RCODE_SLOT_OTHER, 1 },
 		{ TRAFFIC_DROPS + TRAFFIC_DROP_NO_REQUEST, 1 },
+		{ TRAFFIC_DROPS + TRAFFIC_DROP_MODULE, 1 },
 		{ TRAFFIC_DROPS + TRAFFIC_DROP_NOT_SENT, 1 },
 		{ TRAFFIC_TIME + ANSWER_UDP4, 3 * 1500 + 5000 },
 		{ TRAFFIC_TIME + ANSWER_UDP6_XDP, 2 * 1500 },

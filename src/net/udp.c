@@ -47,6 +47,7 @@ typedef struct {
 	pace_t pace;
 	traffic_batch_t traffic;
 	request_limits_t limits;
+	answer_clock_t clock; /* of the batch */
 } udp_t;
 
 knot_err_t udp_worker_init(socket_worker_t *worker)
@@ -72,24 +73,34 @@ knot_err_t udp_worker_init(socket_worker_t *worker)
 	return KNOT_OK;
 }
 
+typedef union {
+	struct sockaddr sa;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+} udp_local_t;
+
 /*
  * Turn the control message that says which address a request to a wildcard socket was sent to into what sends the reply
  * from there: without the interface, because the way back is the routing table's business, but for link-local
- * addresses.
+ * addresses. Returns the address; its family is AF_UNSPEC if there is no such message. The port is left out.
  */
-static void udp_reply_from_local(struct msghdr *msg)
+static udp_local_t udp_reply_from_local(struct msghdr *msg)
 {
+	udp_local_t local = { .in6.sin6_family = AF_UNSPEC };
 	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(msg); cmsg != NULL; cmsg = CMSG_NXTHDR(msg, cmsg)) {
 		if (cmsg->cmsg_level == IPPROTO_IP && cmsg->cmsg_type == IP_PKTINFO) {
 			struct in_pktinfo *info = (struct in_pktinfo *)CMSG_DATA(cmsg);
 			info->ipi_ifindex = 0;
+			local.in = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr = info->ipi_addr };
 		} else if (cmsg->cmsg_level == IPPROTO_IPV6 && cmsg->cmsg_type == IPV6_PKTINFO) {
 			struct in6_pktinfo *info = (struct in6_pktinfo *)CMSG_DATA(cmsg);
 			if (!IN6_IS_ADDR_LINKLOCAL(&info->ipi6_addr)) {
 				info->ipi6_ifindex = 0;
 			}
+			local.in6 = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_addr = info->ipi6_addr };
 		}
 	}
+	return local;
 }
 
 /* Answers requests in[0..count); returns the number of replies in out. */
@@ -112,13 +123,17 @@ static unsigned answer_batch(const socket_worker_t *worker, const worker_socket_
 			traffic_drop(&udp->traffic, TRAFFIC_DROP_NO_ADDRESS);
 			continue;
 		}
-		if (sock->wildcard) {
-			udp_reply_from_local(msg);
-		}
 		answer_source_t source = {
 			.protocol = answer_protocol_of_socket(udp->peers[i].ss_family, false),
 			.remote = (const struct sockaddr *)&udp->peers[i],
+			.local = (const struct sockaddr *)&sock->addr->ss,
+			.clock = &udp->clock,
 		};
+		udp_local_t local;
+		if (sock->wildcard) {
+			local = udp_reply_from_local(msg);
+			source.local = local.sa.sa_family != AF_UNSPEC ? &local.sa : NULL;
+		}
 		uint8_t *buffer = udp->in_iov[i].iov_base;
 		size_t len = request_answer(&udp->traffic, &udp->limits, state, &source, &requests[i],
 				(knot_mut_bytes_t){ buffer, NET_UDP_REPLY_MAX });
@@ -167,6 +182,7 @@ static bool serve_socket(const socket_worker_t *worker, const worker_socket_t *s
 	uint64_t start_ns = sys_clock_ns();
 	assert(count <= NET_UDP_BATCH);
 	udp->limits.now_us = start_ns / 1000;
+	udp->clock = request_clock(udp->limits.now_us);
 	*io_count += (size_t)count;
 	unsigned replies = answer_batch(worker, sock, (unsigned)count);
 	send_batch(udp, sock, replies);

@@ -36,7 +36,8 @@ typedef struct {
 	xdp_out_t out;
 	traffic_batch_t traffic; /* of a turn */
 	request_limits_t limits;
-	xdp_tcp_t *tcp; /* owned */
+	answer_clock_t clock; /* of the turn */
+	xdp_tcp_t *tcp;       /* owned */
 	/* What `may_nap` and the settings of TCP were derived from. */
 	uint64_t state_number; /* 0: not yet */
 	size_t worker_count;
@@ -64,7 +65,7 @@ knot_err_t xdp_worker_init(xdp_worker_t *worker)
 	char ifname[IF_NAMESIZE] = "";
 	(void)if_indextoname(worker->ifindex, ifname);
 	knot_err_t err = xdp_out_init(&xdp->out, worker, xdp->now_us);
-	err = err == KNOT_OK ? xdp_tcp_new(kxdp_device_query(ifname).mtu, &xdp->traffic, &xdp->tcp) : err;
+	err = err == KNOT_OK ? xdp_tcp_new(kxdp_device_query(ifname).mtu, &xdp->traffic, &xdp->clock, &xdp->tcp) : err;
 	if (err != KNOT_OK) {
 		xdp_worker_done(worker);
 	}
@@ -111,6 +112,8 @@ static void answer_packet(
 		answer_source_t source = {
 			.protocol = packet->is_ipv6 ? ANSWER_UDP6_XDP : ANSWER_UDP4_XDP,
 			.remote = &packet->remote.sa,
+			.local = &packet->local.sa,
+			.clock = &xdp->clock,
 		};
 		len = request_answer(&xdp->traffic, &xdp->limits, state, &source, request,
 				(knot_mut_bytes_t){ packet->payload, packet->payload_max });
@@ -215,6 +218,7 @@ static size_t take_turn(const xdp_worker_t *worker)
 	traffic_begin(&xdp->traffic, RCU_LOAD(guard, worker->shared->looks.list_rcu), state);
 	uint64_t start_ns = sys_clock_ns();
 	xdp->now_us = xdp->out.now_us = xdp->limits.now_us = start_ns / 1000;
+	xdp->clock = request_clock(xdp->now_us);
 	xdp->out.set = RCU_LOAD(guard, worker->shared->xdp_rcu);
 	xdp->out.vlans = RCU_LOAD(guard, worker->shared->vlans_rcu);
 	xdp_follow_state(xdp, state);

@@ -55,7 +55,8 @@ static inline bool state_has_modules(const state_t *state)
 /** The chains that a request to `zone` (NULL: to none) passes. Cost: as state_zone_modules(). */
 static inline module_chains_t state_modules_of(const state_t *state, const zone_t *zone)
 {
-	return (module_chains_t){ state->modules, zone != NULL ? state_zone_modules(state, zone) : NULL };
+	return (module_chains_t){ .server = state->modules,
+		.zone = zone != NULL ? state_zone_modules(state, zone) : NULL };
 }
 
 /**

@@ -108,5 +108,16 @@ static inline void sys_counters_add(sys_counters_t *counters, unsigned index, ui
 	sys_counters_add_own(row, index, n);
 }
 
+/** Add 1 to counter `index` and return what it is now: of the calling thread alone, or of all threads without a row. */
+static inline uint64_t sys_counters_next(sys_counters_t *counters, unsigned index)
+{
+	_Atomic uint64_t *row = sys_counters_own_row(counters);
+	if (__builtin_expect(row == NULL, 0)) {
+		return atomic_fetch_add_explicit(&counters->cells[index], 1, memory_order_relaxed) + 1;
+	}
+	sys_counters_add_own(row, index, 1);
+	return atomic_load_explicit(&row[index], memory_order_relaxed);
+}
+
 /** Sum of counter `index` over all rows. Any thread. Cost: one load per row. */
 uint64_t sys_counters_sum(const sys_counters_t *counters, unsigned index);

@@ -71,7 +71,7 @@ typedef struct {
 static state_t state;
 /* The port is read as bytes; any that a client has. */
 static const struct sockaddr_in client = { .sin_family = AF_INET, .sin_port = 0xBBBB };
-static const answer_source_t source = { ANSWER_UDP4_XDP, (const struct sockaddr *)&client };
+static const answer_source_t source = { .protocol = ANSWER_UDP4_XDP, .remote = (const struct sockaddr *)&client };
 
 /*
  * Instead of the C library's: the set of zones is hashed with a random seed, and by chance a search meets another
@@ -248,7 +248,7 @@ __attribute__((noinline)) static unsigned measure_frames(frame_t *frames)
 	answer_read(&state.env, state.zones, messages, BATCH, requests);
 	for (unsigned i = 0; i < BATCH; i++) {
 		const kxdp_packet_t *p = &packets[i];
-		answer_source_t from = { ANSWER_UDP4_XDP, &p->remote.sa };
+		answer_source_t from = { .protocol = ANSWER_UDP4_XDP, .remote = &p->remote.sa };
 		size_t len = request_answer(&traffic, &limits, &state, &from, &requests[i],
 				(knot_mut_bytes_t){ p->payload, p->payload_max });
 		uint8_t *start;

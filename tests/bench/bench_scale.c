@@ -241,7 +241,7 @@ static unsigned answer_frames(bench_t *b, const question_t *questions, unsigned 
 		answer_read(&b->state.env, b->state.zones, messages + first, step, requests + first);
 		for (unsigned i = first; i < first + step; i++) {
 			const kxdp_packet_t *p = &packets[i];
-			answer_source_t from = { ANSWER_UDP4_XDP, &p->remote.sa };
+			answer_source_t from = { .protocol = ANSWER_UDP4_XDP, .remote = &p->remote.sa };
 			size_t len = request_answer(&b->traffic, &b->limits, &b->state, &from, &requests[i],
 					(knot_mut_bytes_t){ p->payload, p->payload_max });
 			uint8_t *start;

@@ -22,7 +22,7 @@ struct asked {
 };
 
 static const struct sockaddr_in client = { .sin_family = AF_INET };
-static const answer_source_t udp = { ANSWER_UDP4, (const struct sockaddr *)&client };
+static const answer_source_t udp = { .protocol = ANSWER_UDP4, .remote = (const struct sockaddr *)&client };
 static const answer_env_t env = { .udp_payload_max_ipv4 = REPLY_MAX, .udp_payload_max_ipv6 = REPLY_MAX };
 
 asked_t *asked_new(knot_name_t origin)

@@ -416,7 +416,7 @@ static void stats_free(module_instance_t *instance)
 
 static knot_err_t stats_make(const conf_t *conf, const conf_modref_t *ref, module_instance_t **ret_instance)
 {
-	const conf_mod_stats_t *settings = conf_mod_stats(conf, ref->id);
+	const conf_mod_stats_t *settings = conf_mod(conf, CONF_MOD_STATS, ref->id);
 	stats_t *stats = calloc(1, sizeof(*stats));
 	if (stats == NULL) {
 		return KNOT_ENOMEM;
