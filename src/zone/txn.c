@@ -473,17 +473,33 @@ static bool seek_type(const zone_rr_t *rr, void *ctx)
 	return !seek->found;
 }
 
+/* An RRset of the base, where nothing has to be expanded. Not of signatures, which are beside the sets that they cover.
+ */
+static const zone_rrset_t *find_base_set(const zone_contents_t *base, knot_name_t owner, uint16_t type)
+{
+	const zone_tree_t *const trees[] = { &base->auth, zone_glue_tree(base), zone_nsec3_tree(base) };
+	const zone_rrset_t *set = NULL;
+	for (size_t i = 0; set == NULL && i < KNOT_LEN(trees); i++) {
+		zone_ref_t ref = zone_tree_find(&base->arena, trees[i], owner);
+		set = ref != 0 ? zone_node_rrset(&base->arena, zone_at(&base->arena, ref), type) : NULL;
+	}
+	return set;
+}
+
 knot_err_t zone_txn_find_ttl(const zone_txn_t *txn, knot_name_t owner, uint16_t type, uint32_t *ret_ttl)
 {
 	wanted_t wanted;
 	seek_t seek = { .type = type };
 	knot_err_t err = KNOT_OK;
 	const edit_t *edit = find_edit(txn, owner, &wanted);
-	if (edit == NULL) {
-		err = zone_txn_each_of(txn, owner, seek_type, &seek);
-	} else {
+	if (edit != NULL) {
 		const zone_record_t *record = edit_find_type(edit, type);
 		seek = (seek_t){ type, record != NULL, record != NULL ? record->ttl : 0 };
+	} else if (type == KNOT_TYPE_RRSIG) {
+		err = zone_txn_each_of(txn, owner, seek_type, &seek);
+	} else if (txn->base != NULL) {
+		const zone_rrset_t *set = find_base_set(txn->base, wanted.edit.owner, type);
+		seek = (seek_t){ type, set != NULL, set != NULL ? zone_rrset_ttl(set) : 0 };
 	}
 	if (seek.found) {
 		*ret_ttl = seek.ttl;
@@ -493,35 +509,76 @@ knot_err_t zone_txn_find_ttl(const zone_txn_t *txn, knot_name_t owner, uint16_t 
 
 /* ---- Names ---- */
 
+/* To find the edit behind a key: tfind() compares with those on the way down, and the last that lies behind the key is
+ * the nearest. */
 typedef struct {
-	knot_name_t owner; /* lower case */
-	bool found;        /* it or a name below it has records */
-} presence_t;
+	edit_t edit; /* first: compared as such */
+	const edit_t **next;
+} behind_t;
 
-static void see_edit(const void *at, VISIT visit, void *ctx)
+static int cmp_behind(const void *wanted, const void *at)
 {
-	presence_t *presence = ctx;
-	const edit_t *edit = *(const edit_t *const *)at;
-	if (visit == postorder || visit == leaf) {
-		presence->found =
-				presence->found || (edit->first != NULL && knot_name_in(edit->owner, presence->owner));
+	const behind_t *behind = wanted;
+	bool is_behind = cmp_edits(&behind->edit, at) < 0;
+	if (is_behind) {
+		*behind->next = at;
 	}
+	return is_behind ? -1 : 1;
 }
 
-/* Names at and below it that were not touched. */
-static void see_base(const zone_txn_t *txn, const zone_tree_t *tree, zone_tree_iter_t *iter, presence_t *presence)
+static const edit_t *find_edit_behind(const zone_txn_t *txn, const edit_t *edit)
+{
+	const edit_t *next = NULL;
+	const behind_t behind = { *edit, &next };
+	(void)tfind(&behind, &txn->edits, cmp_behind);
+	return next;
+}
+
+/* True if a touched name below `owner` has records. */
+static bool see_edits_below(const zone_txn_t *txn, const edit_t *owner)
+{
+	const edit_t *edit = find_edit_behind(txn, owner);
+	while (edit != NULL && edit->first == NULL && knot_name_in(edit->owner, owner->owner)) {
+		edit = find_edit_behind(txn, edit);
+	}
+	return edit != NULL && edit->first != NULL && knot_name_in(edit->owner, owner->owner);
+}
+
+/* True if a name below `owner` that was not touched has records. */
+static bool see_base_below(const zone_txn_t *txn, const zone_tree_t *tree, knot_name_t owner, zone_tree_iter_t *iter)
 {
 	const zone_arena_view_t *view = &txn->base->arena;
-	zone_tree_seek(view, tree, presence->owner, iter);
-	for (zone_ref_t ref; !presence->found && (ref = zone_tree_next(iter)) != 0;) {
+	bool is_below = true, found = false;
+	zone_tree_seek(view, tree, owner, iter);
+	for (zone_ref_t ref; !found && is_below && (ref = zone_tree_next(iter)) != 0;) {
 		const zone_node_t *node = zone_at(view, ref);
+		knot_name_t name = zone_node_owner(node);
 		wanted_t wanted;
-		if (!knot_name_in(zone_node_owner(node), presence->owner)) {
-			return;
-		}
-		presence->found = zone_node_rrset_count(node) > 0 &&
-				  find_edit(txn, zone_node_owner(node), &wanted) == NULL;
+		is_below = knot_name_in(name, owner);
+		found = is_below && name.len > owner.len && zone_node_rrset_count(node) > 0 &&
+			find_edit(txn, name, &wanted) == NULL;
 	}
+	return found;
+}
+
+knot_err_t zone_txn_find_below(const zone_txn_t *txn, knot_name_t owner)
+{
+	wanted_t wanted;
+	if (!knot_name_in(owner, txn->origin)) {
+		return KNOT_ENONODE;
+	}
+	(void)find_edit(txn, owner, &wanted);
+	bool found = see_edits_below(txn, &wanted.edit);
+	if (!found && txn->base != NULL) {
+		zone_tree_iter_t *iter = malloc(sizeof(*iter));
+		if (iter == NULL) {
+			return KNOT_ENOMEM;
+		}
+		found = see_base_below(txn, &txn->base->auth, wanted.edit.owner, iter) ||
+			see_base_below(txn, zone_glue_tree(txn->base), wanted.edit.owner, iter);
+		free(iter);
+	}
+	return found ? KNOT_OK : KNOT_ENONODE;
 }
 
 knot_err_t zone_txn_find(const zone_txn_t *txn, knot_name_t owner)
@@ -531,23 +588,11 @@ knot_err_t zone_txn_find(const zone_txn_t *txn, knot_name_t owner)
 		return KNOT_ENONODE;
 	}
 	const edit_t *edit = find_edit(txn, owner, &wanted);
-	presence_t presence = { .owner = wanted.edit.owner };
-	const zone_node_t *node = txn->base != NULL ? zone_find_node(txn->base, presence.owner) : NULL;
-	presence.found = owner.len == txn->origin.len ||
-			 (edit != NULL ? edit->first != NULL : node != NULL && zone_node_rrset_count(node) > 0);
-	if (!presence.found) {
-		twalk_r(txn->edits, see_edit, &presence);
-	}
-	if (!presence.found && node != NULL) {
-		zone_tree_iter_t *iter = malloc(sizeof(*iter));
-		if (iter == NULL) {
-			return KNOT_ENOMEM;
-		}
-		see_base(txn, &txn->base->auth, iter, &presence);
-		see_base(txn, zone_glue_tree(txn->base), iter, &presence);
-		free(iter);
-	}
-	return presence.found ? KNOT_OK : KNOT_ENONODE;
+	const zone_node_t *node =
+			edit == NULL && txn->base != NULL ? zone_find_node(txn->base, wanted.edit.owner) : NULL;
+	bool found = owner.len == txn->origin.len ||
+		     (edit != NULL ? edit->first != NULL : node != NULL && zone_node_rrset_count(node) > 0);
+	return found ? KNOT_OK : zone_txn_find_below(txn, owner);
 }
 
 /* ---- Differences ---- */

@@ -60,9 +60,15 @@ KNOT_MUST_USE knot_err_t zone_txn_find_ttl(const zone_txn_t *txn, knot_name_t ow
 
 /**
  * KNOT_OK if the name is there now: it is the apex, or has records, or is an empty non-terminal. KNOT_ENONODE.
- * KNOT_ENOMEM. Cost, of a name without records: a pass over the names that were touched, and over those below it.
+ * KNOT_ENOMEM. Cost, of a name without records: that of zone_txn_find_below().
  */
 KNOT_MUST_USE knot_err_t zone_txn_find(const zone_txn_t *txn, knot_name_t owner);
+
+/**
+ * KNOT_OK if a name strictly below `owner` has records now, glue included, those of an NSEC3 chain not. KNOT_ENONODE.
+ * KNOT_ENOMEM. Cost: a search, and one for each name below that lost its records in this transaction.
+ */
+KNOT_MUST_USE knot_err_t zone_txn_find_below(const zone_txn_t *txn, knot_name_t owner);
 
 /**
  * Visit what the version had and has no more (`added` false), or what is new. In canonical order, but a SOA that was

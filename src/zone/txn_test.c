@@ -481,10 +481,14 @@ static void test_names(void **state)
 		for (unsigned j = 0; j < 3; j++) {
 			assert_int_equal(zone_txn_find(txn, knot_name_of(wires[j])),
 					steps[i].there[j] ? KNOT_OK : KNOT_ENONODE);
+			bool is_above = j + 1 < 3 && steps[i].there[j + 1];
+			assert_int_equal(zone_txn_find_below(txn, knot_name_of(wires[j])),
+					is_above ? KNOT_OK : KNOT_ENONODE);
 		}
 	}
 	assert_int_equal(zone_txn_find(txn, knot_name_of(wires[OUT])), KNOT_ENONODE);
 	assert_int_equal(zone_txn_find(txn, knot_name_root), KNOT_ENONODE);
+	assert_int_equal(zone_txn_find_below(txn, knot_name_root), KNOT_ENONODE);
 	zone_txn_discard(txn);
 	zone_contents_free(base);
 	assert_int_equal(zone_txn_begin(NULL, &params, &txn), KNOT_OK);
