@@ -64,10 +64,15 @@ static bool renewal_should_stop(void *ctx)
 	return __atomic_load_n(&server->jobs.stopping, __ATOMIC_RELAXED);
 }
 
-/* Build, then follow the commits up to the next version. */
+/* Build, then follow the commits up to the next version. KNOT_OK without a version that was built: it isn't worth
+ * while.
+ */
 static knot_err_t renewal_build(server_t *server, renewal_versions_t *versions)
 {
 	if (versions->fresh == NULL) {
+		if (!zone_renewal_pays(versions->held, renewal_should_stop, server)) {
+			return KNOT_OK;
+		}
 		versions->fresh = zone_renew(versions->held, renewal_should_stop, server);
 	}
 	if (versions->fresh == NULL || versions->next == NULL) {
@@ -172,7 +177,9 @@ static void renewal_log(entry_t *entry, knot_err_t err)
 		log_zone(LOG_DEBUG, entry_name(entry), "built from scratch in the background");
 	} else {
 		log_zone(LOG_DEBUG, entry_name(entry), "not built from scratch in the background (%s)",
-				err == KNOT_ERANGE ? "it changes too fast" : knot_strerror(err));
+				err == KNOT_ERANGE   ? "it changes too fast"
+				: err == KNOT_ENOENT ? "it would save little"
+						     : knot_strerror(err));
 	}
 }
 
@@ -239,6 +246,21 @@ static knot_err_t renewal_follow(renewal_versions_t *versions, const zone_conten
 	return zone_renew_follow(versions->held, now, TURN_RECORDS, &versions->fresh);
 }
 
+/* A build from scratch would save little: the zone has grown, and that's all. KNOT_ENOENT: it is asked again when it
+ * has grown again. */
+static knot_err_t renewal_put_off(zone_t *zone, const zone_contents_t *held, const zone_contents_t *now)
+{
+	if (zone_arena_lineage(held->store) != zone_arena_lineage(now->store)) {
+		return KNOT_ETRYAGAIN;
+	}
+	zone_contents_t *later = zone_renew_later(now);
+	if (later == NULL) {
+		return KNOT_ENOMEM;
+	}
+	publish_moved(zone, later);
+	return KNOT_ENOENT;
+}
+
 /* The version is there: serve it, or have the thread follow what was committed since. */
 static void renewal_finish(server_t *server, entry_t *entry)
 {
@@ -249,7 +271,9 @@ static void renewal_finish(server_t *server, entry_t *entry)
 	renewal_versions_t versions = renewal_take(renewal, RENEWAL_TURN);
 	unsigned round = renewal->rounds++;
 	sys_mutex_unlock(&server->jobs.lock);
-	knot_err_t err = now != NULL ? renewal_follow(&versions, now, round) : KNOT_ETRYAGAIN;
+	knot_err_t err = now == NULL              ? KNOT_ETRYAGAIN
+			 : versions.fresh == NULL ? renewal_put_off(zone, versions.held, now)
+						  : renewal_follow(&versions, now, round);
 	if (err == KNOT_OK) {
 		zone_renew_end(versions.fresh, now);
 		publish_moved(zone, versions.fresh);
@@ -264,7 +288,7 @@ static void renewal_finish(server_t *server, entry_t *entry)
 	sys_mutex_lock(&server->jobs.lock);
 	bool goes_on = versions.next != NULL && renewal->entry != NULL;
 	if (!goes_on) {
-		renewal_end(renewal, err == KNOT_ETRYAGAIN ? KNOT_OK : err);
+		renewal_end(renewal, err == KNOT_ETRYAGAIN || err == KNOT_ENOENT ? KNOT_OK : err);
 	}
 	/* Nearly all memory of the zone may go with the old versions: not in its turn. */
 	renewal->versions = versions;

@@ -394,6 +394,83 @@ static void test_growth(void **state)
 	free(run.is_in);
 }
 
+/* A commit of records of many new names, or their end. */
+static void weigh_commit(run_t *run, uint32_t serial, uint16_t type, bool is_same, bool is_in)
+{
+	enum { COUNT = 2000 };
+	zone_txn_t *txn;
+	zone_contents_t *next;
+	assert_int_equal(zone_txn_begin(run->zone, &params, &txn), KNOT_OK);
+	put_soa(txn, serial);
+	for (unsigned i = 0; i < COUNT; i++) {
+		uint8_t wire[KNOT_NAME_MAX], mail_wire[KNOT_NAME_MAX], bytes[KNOT_NAME_MAX + 2] = { 0, 1 };
+		knot_name_t mail = numbered("no-such-host-%06u", i, mail_wire);
+		size_t len = 64;
+		if (type == KNOT_TYPE_MX) {
+			memcpy(bytes + 2, mail.wire, mail.len);
+			len = (size_t)mail.len + 2;
+		} else {
+			bytes[0] = 63;
+			store_be32(bytes + 1, is_same ? 0 : i + 1);
+		}
+		change(txn, is_in, numbered("w%u", i, wire), type, (knot_bytes_t){ bytes, len });
+	}
+	assert_int_equal(zone_txn_commit(txn, &next), KNOT_OK);
+	run_publish(run, next);
+}
+
+/* What is said to save memory does, and what isn't would not; run->zone is replaced. */
+static void check_weighed(run_t *run, bool pays)
+{
+	assert_true(zone_needs_renewal(run->zone));
+	assert_int_equal(zone_renewal_pays(run->zone, NULL, NULL), pays);
+	zone_contents_t *fresh = zone_renew(run->zone, NULL, NULL), *later = zone_renew_later(run->zone);
+	assert_true(fresh != NULL && later != NULL);
+	assert_int_equal(fresh->live_size < run->zone->live_size - run->zone->live_size / 8, pays);
+	assert_false(zone_needs_renewal(later));
+	assert_true(zone_is_same_version(run->zone, later));
+	assert_null(use_fault(later));
+	assert_int_equal(zone_arena_size(later->store), zone_arena_size(run->zone->store));
+	char *got = dump_zone(later), *want = dump_zone(fresh);
+	assert_true(got != NULL && want != NULL && strcmp(got, want) == 0);
+	free(got);
+	free(want);
+	run_publish(run, later);
+	if (pays) {
+		run_publish(run, fresh);
+	} else {
+		zone_contents_free(fresh);
+	}
+}
+
+static bool stop_at_once(void *ctx)
+{
+	(void)ctx;
+	return true;
+}
+
+static void test_renewal_pays(void **state)
+{
+	(void)state;
+	enum { HOSTS = 3000 };
+	run_t same = { .zone = build_scattered(HOSTS, 0) }, other = { .zone = build_scattered(HOSTS, 0) };
+	weigh_commit(&same, 2, KNOT_TYPE_TXT, true, false);
+	assert_false(zone_renewal_pays(same.zone, stop_at_once, NULL));
+	check_weighed(&same, true);
+	assert_false(zone_renewal_pays(same.zone, NULL, NULL));
+	weigh_commit(&other, 2, KNOT_TYPE_TXT, false, false);
+	check_weighed(&other, false);
+	/* Names that don't exist: kept for as long as records refer to them, and longer. */
+	run_t absent = { .zone = build_scattered(HOSTS, 0) };
+	weigh_commit(&absent, 2, KNOT_TYPE_MX, false, false);
+	check_weighed(&absent, false);
+	weigh_commit(&absent, 3, KNOT_TYPE_MX, false, true);
+	assert_true(zone_renewal_pays(absent.zone, NULL, NULL));
+	zone_contents_free(same.zone);
+	zone_contents_free(other.zone);
+	zone_contents_free(absent.zone);
+}
+
 static bool stop_third(void *ctx)
 {
 	unsigned *asked = ctx;
@@ -460,7 +537,8 @@ static void test_small_zone_rests(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_memory), cmocka_unit_test(test_growth),
-		cmocka_unit_test(test_slices_are_bounded), cmocka_unit_test(test_renewal_stops),
-		cmocka_unit_test(test_pass_ends_in_fresh_version), cmocka_unit_test(test_small_zone_rests) };
+		cmocka_unit_test(test_renewal_pays), cmocka_unit_test(test_slices_are_bounded),
+		cmocka_unit_test(test_renewal_stops), cmocka_unit_test(test_pass_ends_in_fresh_version),
+		cmocka_unit_test(test_small_zone_rests) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,17 @@
 
 #include "src/zone/compact.h"
 #include "src/zone/diff.h"
+#include "src/zone/facts.h"
+#include "src/zone/node_share.h"
 #include "src/zone/txn.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 enum {
 	SMALL_PART = 4,  /* a small zone: waste of more than this part of what is used */
-	GROWN_PART = 4,  /* it has grown by more than this part */
+	GROWN_PART = 8,  /* it has grown by more than this part */
+	GAIN_PART = 8,   /* a build from scratch saves more than this part of what is used */
 	LINKS_PART = 16, /* numbers that are unused take more than this part of what is used */
 };
 
@@ -31,6 +35,135 @@ bool zone_needs_renewal(const zone_contents_t *zone)
 	}
 	return live > built + built / GROWN_PART || renew_has_sparse_links(zone);
 }
+
+/* ---- Is it worth while? ---- */
+
+enum {
+	SAMPLE_SLOTS_MAX = 1 << 16, /* of a hash table, half of which is filled, or three quarters by chance */
+	STOP_NAMES = 4096,          /* after so many one asks if it is to be given up */
+};
+
+/* What is found of a zone. */
+typedef struct {
+	uint32_t *sample; /* hashes of RRsets that nodes have for themselves; 0: free. One in `part` is counted */
+	uint32_t slots;   /* a power of two */
+	uint32_t count, part;
+	uint64_t *used; /* bits of the numbers that records have */
+	uint64_t gain;  /* bytes that a build from scratch would save */
+} weighing_t;
+
+static bool weigh_begin(weighing_t *w, const zone_contents_t *zone)
+{
+	*w = (weighing_t){ .slots = 64, .part = 1 };
+	while (w->slots < SAMPLE_SLOTS_MAX && w->slots / 2 < zone->record_count) {
+		w->slots *= 2;
+	}
+	while (w->slots / 2 < zone->record_count / w->part) {
+		w->part *= 2;
+	}
+	w->sample = calloc(w->slots, sizeof(*w->sample));
+	w->used = calloc(zone->links.count / 64 + 1, sizeof(*w->used));
+	return w->sample != NULL && w->used != NULL;
+}
+
+/* One RRset of a node: the second with the same bytes, and those after it, would only take a reference. */
+static void weigh_set(weighing_t *w, const zone_rrset_t *set)
+{
+	const uint8_t *bytes = (const uint8_t *)set;
+	const zone_made_set_t made = { .type = zone_rrset_type(set), .len = zone_rrset_size(set) };
+	if (!zone_node_share_may(&made, bytes)) {
+		return;
+	}
+	uint32_t hash = zone_node_share_hash(bytes, made.len);
+	if (hash % w->part != 0) {
+		return;
+	}
+	uint32_t at = hash / w->part & (w->slots - 1);
+	while (w->sample[at] != 0 && w->sample[at] != hash) {
+		at = (at + 1) & (w->slots - 1);
+	}
+	if (w->sample[at] == hash) {
+		w->gain += (made.len - sizeof(zone_ref_t)) * w->part;
+	} else if (w->count < w->slots / 4 * 3) {
+		w->sample[at] = hash;
+		w->count++;
+	}
+}
+
+static void weigh_node(weighing_t *w, const zone_contents_t *zone, const zone_node_t *node)
+{
+	for (unsigned i = 0; i < zone_node_rrset_count(node); i++) {
+		const zone_rrset_t *set = zone_node_rrset_at(&zone->arena, node, i);
+		zone_extra_iter_t extras = zone_extras_begin(node, set);
+		for (zone_extra_t extra; zone_extras_next(&extras, &extra);) {
+			if (extra.type == 0 && extra.link <= zone->links.count) {
+				w->used[extra.link / 64] |= UINT64_C(1) << extra.link % 64;
+			}
+		}
+		if (zone_node_shared_ref(node, i) == 0) {
+			weigh_set(w, set);
+		}
+	}
+}
+
+/* Names that don't exist, and to which records don't refer any more. */
+static void weigh_absent(weighing_t *w, const zone_contents_t *zone, zone_tree_iter_t *iter)
+{
+	zone_tree_begin(&zone->arena, zone_absent_tree(zone), iter);
+	for (zone_ref_t ref; (ref = zone_tree_next(iter)) != 0;) {
+		const zone_node_t *absent = zone_at(&zone->arena, ref);
+		zone_link_t self = zone_node_self(absent);
+		if (!(w->used[self / 64] >> self % 64 & 1)) {
+			w->gain += zone_node_size(absent) + sizeof(zone_ref_t);
+		}
+	}
+}
+
+bool zone_renewal_pays(const zone_contents_t *zone, bool (*should_stop)(void *ctx), void *ctx)
+{
+	if (renew_has_sparse_links(zone)) {
+		return true;
+	}
+	weighing_t w;
+	zone_node_iter_t *iter = malloc(sizeof(*iter));
+	bool is_known = weigh_begin(&w, zone) && iter != NULL;
+	if (is_known) {
+		zone_nodes_begin(zone, iter);
+	}
+	const zone_node_t *node;
+	for (size_t count = 1; is_known && (node = zone_nodes_next(zone, iter)) != NULL; count++) {
+		weigh_node(&w, zone, node);
+		is_known = count % STOP_NAMES != 0 || should_stop == NULL || !should_stop(ctx);
+	}
+	if (is_known) {
+		weigh_absent(&w, zone, &iter->auth);
+	}
+	free(iter);
+	free(w.sample);
+	free(w.used);
+	return is_known && w.gain > zone->live_size / GAIN_PART;
+}
+
+zone_contents_t *zone_renew_later(const zone_contents_t *zone)
+{
+	zone_contents_t *next = calloc(1, sizeof(*next));
+	if (next == NULL) {
+		return NULL;
+	}
+	zone_contents_copy(zone, next);
+	next->store = zone_arena_fork(zone->store);
+	if (next->store == NULL) {
+		free(next);
+		return NULL;
+	}
+	next->built_size = next->live_size;
+	zone_arena_seal(next->store, false);
+	next->arena = *zone_arena_view(next->store);
+	zone_facts_note(next, zone_tree_find(&next->arena, &next->auth, zone_node_owner(zone->apex)));
+	return next;
+}
+
+/* ---- Building ---- */
 
 zone_contents_t *zone_renew(const zone_contents_t *zone, bool (*should_stop)(void *ctx), void *ctx)
 {

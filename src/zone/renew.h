@@ -11,10 +11,22 @@
 
 #include "src/zone/contents.h"
 
-/** True if a version built from scratch is worth while: the zone is small (ZONE_COMPACT_RECORDS), commits have changed
- * it since it was built, and a fifth of its memory is wasted; or it has grown by a quarter since it was built, or most
- * of its numbers are unused. */
+/** True if a version built from scratch may be worth while: the zone is small (ZONE_COMPACT_RECORDS), commits have
+ * changed it since it was built, and a fifth of its memory is wasted; or it has grown by an eighth since it was built
+ * or weighed, or most of its numbers are unused. */
 bool zone_needs_renewal(const zone_contents_t *zone);
+
+/**
+ * Weigh a larger zone that needs renewal: true if a build from scratch would save more than an eighth of the
+ * memory that it uses, or most of its numbers are unused. A zone that grew by records that have nothing in common would
+ * save nothing, but need twice its memory meanwhile. Looks at all RRsets, counts a sample of them: some 100 ns a name,
+ * at most 512 KiB. should_stop: as for zone_renew(); then, or out of memory: false.
+ */
+bool zone_renewal_pays(const zone_contents_t *zone, bool (*should_stop)(void *ctx), void *ctx);
+
+/** The version with the same records and memory that needs no renewal until it has grown again. It shares the memory of
+ * `zone`, of which it is the successor. NULL: out of memory. */
+zone_contents_t *zone_renew_later(const zone_contents_t *zone);
 
 /** The version built from scratch. Cost: that of loading the zone without reading its file. should_stop: asked now and
  * then; true gives it up; NULL: never. NULL: that, or out of memory. */

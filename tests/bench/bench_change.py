@@ -231,26 +231,26 @@ def bench_batch(args):
 # ---- random: memory and stalls ----
 
 class Random:
-    """Delegations, DS and glue that come and go at random; the same each time."""
+    """Delegations, DS and glue that come and go at random, as many as come; the same each time."""
 
-    def __init__(self, rng):
-        self.rng, self.there, self.last = rng, [], 0
+    def __init__(self, rng, origin, share):
+        self.rng, self.origin, self.share, self.there, self.last = rng, origin, share, [], 0
 
     def next(self, _zone):
         kind = self.rng.random()
-        if self.there and kind < 0.48:
+        if self.there and kind >= self.share:
             position = self.rng.randrange(len(self.there))
             self.there[position], self.there[-1] = self.there[-1], self.there[position]
-            owner, types = self.there.pop()
-            return [(False, owner, rdtype, "") for rdtype in types]
+            return [(False, owner, rdtype, "") for owner, rdtype in self.there.pop()]
         self.last += 1
         owner = f"r{self.rng.randrange(1 << 30):x}-{self.last}"
-        if kind < 0.8:
-            self.there.append((owner, ("NS",)))
-            return [(True, owner, "NS", f"ns{self.last % 5000}.hoster.test.")]
-        self.there.append((owner, ("NS", "DS")))
-        return [(True, owner, "NS", f"ns1.{owner}.{self.origin}"), (True, f"ns1.{owner}", "A", "192.0.2.1"),
-                (True, owner, "DS", f"{self.last % 65536} 13 2 {self.rng.getrandbits(256):064X}")]
+        if kind < 0.6 * self.share:
+            made = [(True, owner, "NS", f"ns{self.last % 5000}.hoster.test.")]
+        else:
+            made = [(True, owner, "NS", f"ns1.{owner}.{self.origin}"), (True, f"ns1.{owner}", "A", "192.0.2.1"),
+                    (True, owner, "DS", f"{self.last % 65536} 13 2 {self.rng.getrandbits(256):064X}")]
+        self.there.append([(owner, rdtype) for _, owner, rdtype, _ in made])
+        return made
 
 
 def probe(pid, address, port, name, end, results_pipe):
@@ -290,18 +290,29 @@ class Probe:
         self.process.join()
 
 
+def fresh_of_now(name, server, args):
+    """Bytes of memory of a server that has just loaded the zone as it is now; None: this server writes no zone file."""
+    if isinstance(server, servers.NamedServer):
+        return None
+    server.control("-b", "zone-flush", args.origin)
+    with make(name, [(args.origin, server.dir / zones.tld(args.random_names, args.origin).name)], args) as other:
+        other.start(process.processors()[0])
+        other.wait_answer(args.origin)
+        process.settle(other.pid)
+        return process.memory(other.pid)
+
+
 def random_turn(name, args, size):
     with make(name, [(args.origin, zones.tld(size, args.origin))], args) as server:
         server.start(process.processors()[0])
         server.wait_answer(args.origin)
         process.settle(server.pid)
         process.pin(server.pid, process.processors()[0])
-        one, script, took, made = session(server, args), Random(random.Random(5)), [], 0
-        script.origin = args.origin
+        one, script, took, made = session(server, args), Random(random.Random(5), args.origin, args.random_share), [], 0
         fresh = process.memory(server.pid)
         with Probe(server, args.origin) as idle:
             time.sleep(3)
-        anonymous = process.anonymous(server.pid)
+        anonymous, cpu = process.anonymous(server.pid), process.cpu_clock(server.pid)
         with process.Peak(server.pid) as peak, Probe(server, args.origin) as busy:
             begin = time.monotonic()
             while made < args.random and time.monotonic() - begin < (args.peer_seconds if name in PEERS else args.random_seconds):
@@ -309,16 +320,19 @@ def random_turn(name, args, size):
                 took.append(changes.commit(one, args.origin, *many))
                 made += len(many)
         process.settle(server.pid)
+        cpu = process.cpu_clock(server.pid) - cpu
         most, settled = max(peak.bytes, anonymous) - anonymous + fresh, process.memory(server.pid)
-    return {"commits": made, "per_s": made / sum(took), "took_max_s": max(took), "fresh_bytes": fresh, "most_bytes": most,
-            "most_share": most / fresh, "settled_share": settled / fresh, "idle_max_s": max(idle.waits), "busy_p999_s": at(busy.waits, 0.999),
-            "busy_max_s": max(busy.waits), "busy_own_s": max(busy.own)}
+        now = fresh_of_now(name, server, args)
+    return {"commits": made, "per_s": made / sum(took), "cpu_s": cpu / made, "took_max_s": max(took), "fresh_bytes": fresh, "now_bytes": now or fresh,
+            "most_bytes": most, "most_share": most / (now or fresh), "settled_share": settled / (now or fresh), "idle_max_s": max(idle.waits),
+            "busy_p999_s": at(busy.waits, 0.999), "busy_max_s": max(busy.waits), "busy_own_s": max(busy.own)}
 
 
 RANDOM_METRICS = (
     ("commits", "commits", 1, ",.0f"), ("per_s", "commits per second, one session", 1, ",.0f"), ("took_max_s", "longest wait for an OK, ms", 1e-3, ",.1f"),
-    ("fresh_bytes", "memory before, MB", 1e6, ",.1f"), ("most_bytes", "memory at most, MB", 1e6, ",.1f"), ("most_share", "at most / before", 1, ".2f"),
-    ("settled_share", "afterwards / before", 1, ".2f"), ("idle_max_s", "slowest query without commits, ms", 1e-3, ",.2f"),
+    ("cpu_s", "CPU of a commit and a few queries, ms", 1e-3, ".3f"), ("fresh_bytes", "memory before, MB", 1e6, ",.1f"),
+    ("now_bytes", "a new server with the zone that came of it, MB", 1e6, ",.1f"), ("most_bytes", "memory at most, MB", 1e6, ",.1f"),
+    ("most_share", "at most / a new server", 1, ".2f"), ("settled_share", "afterwards / a new server", 1, ".2f"), ("idle_max_s", "slowest query without commits, ms", 1e-3, ",.2f"),
     ("busy_p999_s", "query meanwhile, 99.9 % ms", 1e-3, ",.2f"), ("busy_max_s", "slowest query meanwhile, ms", 1e-3, ",.2f"),
     ("busy_own_s", "most CPU that the server used while a query waited, ms", 1e-3, ",.2f"))
 
@@ -537,6 +551,7 @@ def parse_args():
     parser.add_argument("--random", type=options.size, default=100_000, help="commits of random [%(default)s]")
     parser.add_argument("--random-seconds", type=float, default=120, help="at most [%(default)s]")
     parser.add_argument("--random-names", type=options.size, default=100_000, help="delegations [%(default)s]")
+    parser.add_argument("--random-share", type=float, default=0.5, help="share of these commits that add, the others remove [%(default)s: the zone stays as large]")
     parser.add_argument("--random-ahead", type=int, default=1, help="commits that the session sends at once, before it waits for their OK [%(default)s]")
     parser.add_argument("--load-names", type=options.size, default=1_000_000, help="delegations [%(default)s]")
     parser.add_argument("--load-seconds", type=int, default=1, help="of each slice of load [%(default)s]")

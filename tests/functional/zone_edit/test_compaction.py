@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Memory that commits leave behind is given back while the zone is served, whatever its size and however it changes."""
+import re
 import signal
 import time
 
@@ -12,6 +13,8 @@ pytestmark = [pytest.mark.ours, pytest.mark.core]
 
 HEAD = "$ORIGIN example.\n@ 3600 SOA ns admin 5 3600 600 86400 60\n@ 3600 NS ns\nns 3600 A 192.0.2.1\n"
 COMPACTED, BUILT = r"debug: \[example\.\] memory compacted \(OK\)", r"debug: \[example\.\] built from scratch in the background"
+NOT_BUILT = r"debug: \[example\.\] not built from scratch in the background \(it would save little\)"
+SAME = "TXT that commits store for each name, and a build from scratch once for all of them"
 
 
 def start_with(knotd, hosts):
@@ -57,24 +60,45 @@ def test_passes(knotd):
     assert all_records(knotd) == before
 
 
-def test_growth(knotd):
-    """A zone that has grown by more than a quarter is built from scratch beside its commits; an open transaction goes on."""
+def put_same(owner):
+    return ("zone-set", owner, {"ttl": "60", "type": "TXT", "data": f'"{SAME}"'})
+
+
+def test_growth_by_what_is_the_same(knotd):
+    """A zone of which much could be stored once is built from scratch beside its commits; an open transaction goes on."""
     start_with(knotd, 2000)
     with Client(knotd.socket) as client:
-        for number in range(2000, 2900):
-            commit(client, put(f"h{number}", number))
+        for number in range(900):
+            commit(client, put_same(f"t{number}"))
         client.command("zone-begin", zone="example.")
-        client.command("zone-set", zone="example.", owner="h2900", ttl="60", type="A", data="192.0.2.150")
+        client.command("zone-set", zone="example.", owner="t900", ttl="60", type="TXT", data=f'"{SAME}"')
         knotd.wait_log(BUILT)
         assert not [reply for reply in client.command("zone-commit", zone="example.") if "error" in reply]
-        for number in range(2901, 3000):
-            commit(client, put(f"h{number}", number))
-    expected = sorted(f"h{number}.example. 60 A 192.0.2.{number % 250}" for number in range(3000))
-    assert [line for line in all_records(knotd) if line.startswith("h")] == expected
+        for number in range(901, 1000):
+            commit(client, put_same(f"t{number}"))
+    expected = sorted(f't{number}.example. 60 TXT "{SAME}"' for number in range(1000))
+    assert [line for line in all_records(knotd) if line.startswith("t")] == expected
     assert serial(knotd) == 5 + 1000
     knotd.stop(signal.SIGKILL)
     knotd.start()
     knotd.wait(lambda: serial(knotd) == 5 + 1000, 10, "the zone")
+    assert [line for line in all_records(knotd) if line.startswith("t")] == expected
+
+
+def test_growth_by_what_differs(knotd):
+    """A build from scratch would take as much memory again and save none of it."""
+    start_with(knotd, 2000)
+    with Client(knotd.socket) as client:
+        for number in range(2000, 2900):
+            commit(client, put(f"h{number}", number))
+        knotd.wait_log(NOT_BUILT)
+        weighed = len(re.findall(NOT_BUILT, knotd.log()))
+        assert weighed < 6
+        for number in range(2900, 3000):
+            commit(client, put(f"h{number}", number))
+    assert not re.search(BUILT, knotd.log())
+    assert len(re.findall(NOT_BUILT, knotd.log())) <= weighed + 1
+    expected = sorted(f"h{number}.example. 60 A 192.0.2.{number % 250}" for number in range(3000))
     assert [line for line in all_records(knotd) if line.startswith("h")] == expected
 
 
