@@ -446,14 +446,23 @@ knot_err_t stream_in_error(const stream_in_t *stream)
 	return stream->fault == STREAM_IN_SINK ? stream->err : fault_rows[stream->fault].err;
 }
 
+void stream_in_print_rcode(uint16_t rcode, char ret_text[static STREAM_IN_RCODE_TEXT_MAX])
+{
+	const char *name = rcode < KNOT_RCODE_SLOT_OTHER ? knot_rcode_slot_name(rcode) : NULL;
+	if (name != NULL) {
+		snprintf(ret_text, STREAM_IN_RCODE_TEXT_MAX, "%s", name);
+	} else {
+		snprintf(ret_text, STREAM_IN_RCODE_TEXT_MAX, "%u", rcode);
+	}
+}
+
 void stream_in_print(const stream_in_t *stream, char ret_text[static STREAM_IN_TEXT_MAX])
 {
 	const char *text = fault_rows[stream->fault].text;
 	if (stream->fault == STREAM_IN_RCODE) {
-		const char *name = stream->rcode < KNOT_RCODE_SLOT_OTHER ? knot_rcode_slot_name(stream->rcode) : NULL;
-		char number[16];
-		snprintf(number, sizeof(number), "%u", stream->rcode);
-		snprintf(ret_text, STREAM_IN_TEXT_MAX, "%s '%s'", text, name != NULL ? name : number);
+		char rcode[STREAM_IN_RCODE_TEXT_MAX];
+		stream_in_print_rcode(stream->rcode, rcode);
+		snprintf(ret_text, STREAM_IN_TEXT_MAX, "%s '%s'", text, rcode);
 	} else if (text != NULL) {
 		snprintf(ret_text, STREAM_IN_TEXT_MAX, "%s", text);
 	} else {

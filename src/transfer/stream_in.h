@@ -119,6 +119,11 @@ enum { STREAM_IN_TEXT_MAX = 128 };
 /** What the log says of a stream that failed, behind the prefix: "failed (malformed data)". */
 void stream_in_print(const stream_in_t *stream, char ret_text[static STREAM_IN_TEXT_MAX]);
 
+enum { STREAM_IN_RCODE_TEXT_MAX = 16 };
+
+/** "REFUSED", or the number of an rcode without a name. */
+void stream_in_print_rcode(uint16_t rcode, char ret_text[static STREAM_IN_RCODE_TEXT_MAX]);
+
 /** The error of a stream that failed, as `fallback to AXFR (<text>)` names it. */
 knot_err_t stream_in_error(const stream_in_t *stream);
 
