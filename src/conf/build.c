@@ -33,6 +33,7 @@ static size_t field_size(conf_field_t field)
 		[CONF_FIELD_XDP_BLOCKS] = sizeof(conf_xdp_blocks_t),
 		[CONF_FIELD_MODREFS] = sizeof(conf_modrefs_t),
 		[CONF_FIELD_NETS] = sizeof(conf_nets_t),
+		[CONF_FIELD_BYTES_LIST] = sizeof(conf_bytes_list_t),
 		[CONF_FIELD_BITS] = sizeof(conf_bits_t),
 	};
 	assert(field < KNOT_LEN(sizes));
@@ -74,6 +75,7 @@ static bool set_scalar(const conf_row_t *row, knot_bytes_t value, void *member)
 	case CONF_FIELD_XDP_BLOCKS:
 	case CONF_FIELD_MODREFS:
 	case CONF_FIELD_NETS:
+	case CONF_FIELD_BYTES_LIST:
 	case CONF_FIELD_BITS: break;
 	}
 	return false;
@@ -185,6 +187,7 @@ static size_t element_size(conf_field_t field)
 	case CONF_FIELD_XDP_BLOCKS: return sizeof(conf_xdp_block_t);
 	case CONF_FIELD_MODREFS: return sizeof(conf_modref_t);
 	case CONF_FIELD_NETS: return sizeof(conf_net_t);
+	case CONF_FIELD_BYTES_LIST: return sizeof(knot_bytes_t);
 	case CONF_FIELD_NONE:
 	case CONF_FIELD_BOOL:
 	case CONF_FIELD_U8:
@@ -223,6 +226,10 @@ static knot_err_t set_element(
 	}
 	if (row->field == CONF_FIELD_NETS) {
 		*(conf_net_t *)element = conf_value_net(value);
+		return KNOT_OK;
+	}
+	if (row->field == CONF_FIELD_BYTES_LIST) {
+		*(knot_bytes_t *)element = value;
 		return KNOT_OK;
 	}
 	conf_modref_t *ref = element;
@@ -281,7 +288,8 @@ static knot_err_t set_list(conf_store_t *store, const conf_row_t *row, size_t ro
 _Static_assert(sizeof(list_t) == sizeof(conf_strs_t) && sizeof(list_t) == sizeof(conf_addrs_t) &&
 				sizeof(list_t) == sizeof(conf_xdp_listens_t) &&
 				sizeof(list_t) == sizeof(conf_xdp_blocks_t) &&
-				sizeof(list_t) == sizeof(conf_modrefs_t) && sizeof(list_t) == sizeof(conf_nets_t),
+				sizeof(list_t) == sizeof(conf_modrefs_t) && sizeof(list_t) == sizeof(conf_nets_t) &&
+				sizeof(list_t) == sizeof(conf_bytes_list_t),
 		"set_list() writes any of the lists as list_t");
 
 /* ---- Structs ---- */
@@ -747,6 +755,10 @@ static bool element_same(conf_field_t field, const void *a, const void *b)
 	}
 	if (field == CONF_FIELD_XDP_BLOCKS) {
 		return str_same(((const conf_xdp_block_t *)a)->text, ((const conf_xdp_block_t *)b)->text);
+	}
+	if (field == CONF_FIELD_BYTES_LIST) {
+		const knot_bytes_t *x = a, *y = b;
+		return x->len == y->len && (x->len == 0 || memcmp(x->data, y->data, x->len) == 0);
 	}
 	return memcmp(a, b, element_size(field)) == 0;
 }

@@ -185,13 +185,27 @@ typedef struct {
 /** True if one of them has the address; its port doesn't matter. addr NULL: not known, so none has it. O(count). */
 bool conf_nets_have(conf_nets_t nets, const struct sockaddr *addr);
 
+typedef struct {
+	const knot_bytes_t *data;
+	size_t count;
+} conf_bytes_list_t;
+
 /** Modules that have settings. The struct of each begins with the block's id; "" in the built-in instance. */
 typedef enum {
+	CONF_MOD_COOKIES,
 	CONF_MOD_NOUDP,
 	CONF_MOD_QUERYACL,
 	CONF_MOD_STATS,
 	CONF_MOD_END,
 } conf_mod_t;
+
+/** One block of section `mod-cookies`. */
+typedef struct {
+	const char *id;
+	uint32_t secret_lifetime_s; /* of secrets that the server makes; at least 1 */
+	uint32_t badcookie_slip;    /* every n-th query with a bad cookie is answered; at least 1 */
+	conf_bytes_list_t secrets;  /* of 16 bytes; none: the server makes them */
+} conf_mod_cookies_t;
 
 /** One block of section `mod-noudp`: which replies over UDP are truncated. */
 typedef struct {

@@ -39,6 +39,7 @@ const conf_section_t *const conf_sections[] = {
 	[CONF_S_MOD_WHOAMI] = &conf_section_mod_whoami,
 };
 const conf_section_t *const conf_mod_sections[CONF_MOD_END] = {
+	[CONF_MOD_COOKIES] = &conf_section_mod_cookies,
 	[CONF_MOD_NOUDP] = &conf_section_mod_noudp,
 	[CONF_MOD_QUERYACL] = &conf_section_mod_queryacl,
 	[CONF_MOD_STATS] = &conf_section_mod_stats,

@@ -68,6 +68,7 @@ typedef enum {
 	CONF_FIELD_XDP_BLOCKS,
 	CONF_FIELD_MODREFS,
 	CONF_FIELD_NETS,
+	CONF_FIELD_BYTES_LIST,
 	CONF_FIELD_BITS, /* the numbers of all options that are set, joined with | */
 } conf_field_t;
 
@@ -77,7 +78,7 @@ typedef enum {
 	uint64_t: CONF_FIELD_U64, int64_t: CONF_FIELD_I64, const char *: CONF_FIELD_STR, knot_bytes_t: CONF_FIELD_BYTES, \
 	conf_strs_t: CONF_FIELD_STRS, conf_addrs_t: CONF_FIELD_ADDRS, conf_xdp_listens_t: CONF_FIELD_XDP_LISTENS, \
 	conf_xdp_blocks_t: CONF_FIELD_XDP_BLOCKS, conf_modrefs_t: CONF_FIELD_MODREFS, conf_bits_t: CONF_FIELD_BITS, \
-	conf_nets_t: CONF_FIELD_NETS)
+	conf_nets_t: CONF_FIELD_NETS, conf_bytes_list_t: CONF_FIELD_BYTES_LIST)
 /* clang-format on */
 
 /** The member that a row fills. */

@@ -40,20 +40,22 @@ const conf_section_t conf_section_mod_whoami = {
 };
 
 static const conf_row_t cookies_rows[] = {
-	MOD_ID,
-	{ .name = "secret-lifetime", TIME(1, 36 * DAY), .dflt = "26h", TUNING,
-	  .doc = "How long a secret is used before a new one is generated." },
-	{ .name = "badcookie-slip", INT(1, MAX31), .dflt = "1", TUNING,
-	  .doc = "Answer one of this number of queries with a bad cookie, and drop the others." },
-	{ .name = "secret", .type = CONF_HEX, .secret = true, MULTI, .count_max = 2, TUNING, .dflt_doc = "random",
+	MOD_ID_OF(conf_mod_cookies_t),
+	{ .name = "secret-lifetime", TIME(1, 36 * DAY), CONF_AT(conf_mod_cookies_t, secret_lifetime_s), .dflt = "26h",
+	  .doc = "How long a random secret is used before the next one. No effect on those of item secret." },
+	{ .name = "badcookie-slip", INT(1, MAX31), CONF_AT(conf_mod_cookies_t, badcookie_slip), .dflt = "1",
+	  .doc = "Answer one of this number of queries over UDP without a good server cookie with BADCOOKIE, and drop the "
+	         "others. Each worker counts by itself." },
+	{ .name = "secret", .type = CONF_HEX, .secret = true, MULTI, .count_max = 2,
+	  CONF_AT(conf_mod_cookies_t, secrets), .dflt_doc = "random",
 	  .doc = "Secrets, each 16 bytes as 0x and hexadecimal digits. Set the same on all instances of an anycast "
 	         "address. The second one is accepted as well, for changing secrets." },
 };
 const conf_section_t conf_section_mod_cookies = {
 	MODULE("mod-cookies"),
 	SCOPE_BOTH,
-	REFUSED,
 	ROWS(cookies_rows),
+	.struct_size = sizeof(conf_mod_cookies_t),
 	.check = conf_check_cookies,
 	.doc = "DNS cookies (RFC 7873, RFC 9018), which let a server recognize clients that don't forge their "
 	       "address.",

@@ -3,6 +3,7 @@
  * Prints the manual's tables of counters, one per run: `counters_doc server|drops|xdp|queues|mod-stats|zone`. They are
  * made of src/sys/counters.def and of the tables that it names, so that nothing is listed by hand.
  */
+#include "src/conf/schema.h"
 #include "src/control/xdp_sheet.h"
 #include "src/modules/module.h"
 
@@ -114,8 +115,8 @@ typedef struct {
 static bool doc_count_id(const sys_counter_info_t *info, const char *id, uint64_t value, void *ctx)
 {
 	doc_module_t *module = ctx;
-	(void)info, (void)id, (void)value;
-	module->count++;
+	(void)info, (void)value;
+	module->count += id != NULL;
 	return true;
 }
 
@@ -123,6 +124,9 @@ static bool doc_print_id(const sys_counter_info_t *info, const char *id, uint64_
 {
 	doc_module_t *module = ctx;
 	(void)info, (void)value;
+	if (id == NULL) { /* the item's only counter */
+		return true;
+	}
 	bool is_last = ++module->shown == module->count;
 	if (module->count <= IDS_SHOWN || module->shown <= 3 || is_last) {
 		printf("%s``%s``",
@@ -172,13 +176,22 @@ static void doc_print_item(doc_module_t *module, const module_chain_t *all, cons
 	puts(module->is_default ? "" : ". Off by default");
 }
 
+/* True if an item of the configuration switches these counters. */
+static bool doc_has_switch(const module_api_t *api, const char *item)
+{
+	const conf_section_t *section = conf_sections[conf_section_find(knot_str_of(api->name))];
+	return conf_row_find(section, knot_str_of(item)) < section->row_count;
+}
+
 static void doc_print_module(const module_api_t *api)
 {
 	char text[CONF_TEXT_MAX];
 	int len = snprintf(text, sizeof(text), "%s:\n  - id: all\n", api->name);
 	const sys_counter_info_t *info;
 	for (unsigned i = 0; (info = api->item(NULL, i)) != NULL; i++) {
-		len += snprintf(text + len, sizeof(text) - (size_t)len, "    %s: on\n", info->item);
+		if (doc_has_switch(api, info->item)) {
+			len += snprintf(text + len, sizeof(text) - (size_t)len, "    %s: on\n", info->item);
+		}
 		assert((size_t)len < sizeof(text));
 	}
 	len += snprintf(text + len, sizeof(text) - (size_t)len,
@@ -248,7 +261,7 @@ int main(int argc, char **argv)
 	}
 	const module_api_t *api;
 	for (unsigned i = 0; argc == 2 && (api = module_at(i)) != NULL; i++) {
-		if (strcmp(argv[1], api->name) == 0) {
+		if (strcmp(argv[1], api->name) == 0 && api->item != NULL) {
 			doc_print_module(api);
 			return 0;
 		}

@@ -143,7 +143,7 @@ static void module_decide(
 	module_chain_decide(chains->zone, source, request, outcome);
 }
 
-static uint32_t module_chain_finish(const module_chain_t *chain, const module_notes_t *notes, knot_msg_writer_t *w)
+static uint32_t module_chain_finish(const module_chain_t *chain, module_notes_t *notes, knot_msg_writer_t *w)
 {
 	uint32_t codes = 0;
 	for (unsigned i = 0; chain != NULL && i < chain->count; i++) {
@@ -158,7 +158,7 @@ static uint32_t module_chain_finish(const module_chain_t *chain, const module_no
 static uint32_t module_finish(
 		void *ctx, const answer_source_t *source, const answer_request_t *request, knot_msg_writer_t *w)
 {
-	const module_chains_t *chains = ctx;
+	module_chains_t *chains = ctx;
 	(void)source, (void)request;
 	return module_chain_finish(chains->server, &chains->notes, w) |
 	       module_chain_finish(chains->zone, &chains->notes, w);
@@ -179,6 +179,18 @@ answer_guests_t module_guests(module_chains_t *chains)
 }
 
 /* ---- Counters ---- */
+
+bool module_counters_plain(const sys_counters_t *counters, const sys_counter_info_t *items, unsigned count,
+		const char *only, module_counter_cb cb, void *ctx)
+{
+	for (unsigned i = 0; i < count; i++) {
+		bool is_wanted = only == NULL || strcmp(only, items[i].item) == 0;
+		if (is_wanted && !cb(&items[i], NULL, sys_counters_sum(counters, i), ctx)) {
+			return false;
+		}
+	}
+	return true;
+}
 
 bool module_chain_counters(const module_chain_t *chain, const char *only, module_counter_cb cb, void *ctx)
 {

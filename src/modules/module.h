@@ -21,7 +21,7 @@
 typedef struct {
 	bool is_source_known; /* the source address isn't forged: a cookie that was made for it came back */
 	uint8_t cookie_len;   /* bytes of `cookie`; 0: no module has made one */
-	uint8_t cookie[24];   /* of the reply, client's part first (RFC 9018 4) */
+	uint8_t cookie[24];   /* for the reply, client's part first (RFC 9018 4) */
 	uint64_t started_ns;  /* when a module began to measure the time that the request takes; 0: none does */
 } module_notes_t;
 
@@ -52,7 +52,7 @@ typedef struct {
 			const answer_request_t *request, module_notes_t *notes);
 	void (*decide)(module_instance_t *instance, const answer_source_t *source, const answer_request_t *request,
 			answer_outcome_t *outcome);
-	uint32_t (*finish)(module_instance_t *instance, const module_notes_t *notes, knot_msg_writer_t *w);
+	uint32_t (*finish)(module_instance_t *instance, module_notes_t *notes, knot_msg_writer_t *w);
 	uint16_t finish_max; /* bytes of options, heads included, that finish() puts at most: kept free if they can be
 			      */
 	void (*answered)(module_instance_t *instance, const module_answered_t *what);
@@ -128,6 +128,12 @@ static inline void module_chain_answered(const module_chain_t *chain, const modu
 		}
 	}
 }
+
+/**
+ * For module_api_t.counters: items that have one counter each, the i-th of a set.
+ */
+bool module_counters_plain(const sys_counters_t *counters, const sys_counter_info_t *items, unsigned count,
+		const char *only, module_counter_cb cb, void *ctx);
 
 /** Report the counters of all instances, of an item or (only NULL) of all; false when the callback ended it. NULL:
  * none. */

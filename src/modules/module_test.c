@@ -54,7 +54,7 @@ static void probe_decide(module_instance_t *instance, const answer_source_t *sou
 	}
 }
 
-static uint32_t probe_finish(module_instance_t *instance, const module_notes_t *notes, knot_msg_writer_t *w)
+static uint32_t probe_finish(module_instance_t *instance, module_notes_t *notes, knot_msg_writer_t *w)
 {
 	probe_t *probe = (probe_t *)instance;
 	(void)notes;

@@ -36,15 +36,18 @@ __attribute__((always_inline)) static inline void kxdp_sipround(kxdp_siphash_t *
 	s->v2 = kxdp_rotl64(s->v2, 32);
 }
 
-/* count and is_24 are constants where it is inlined. */
+/*
+ * count and is_24 are constants where it is inlined. last: the bytes behind the words, and the length of all modulo 256
+ * in the upper eight bits.
+ */
 __attribute__((always_inline)) static inline uint64_t kxdp_siphash_words(
-		const kxdp_siphash_key_t *key, const uint64_t *words, size_t count, bool is_24)
+		const kxdp_siphash_key_t *key, const uint64_t *words, size_t count, uint64_t last, bool is_24)
 {
 	kxdp_siphash_t s = { key->k0 ^ 0x736f6d6570736575u, key->k1 ^ 0x646f72616e646f6du,
 		key->k0 ^ 0x6c7967656e657261u, key->k1 ^ 0x7465646279746573u };
 #pragma GCC unroll 8
 	for (size_t i = 0; i <= count; i++) {
-		uint64_t word = i < count ? words[i] : (uint64_t)count * 8 << 56;
+		uint64_t word = i < count ? words[i] : last;
 		s.v3 ^= word;
 		kxdp_sipround(&s);
 		if (is_24) {
@@ -65,11 +68,11 @@ __attribute__((always_inline)) static inline uint64_t kxdp_siphash_words(
 __attribute__((always_inline)) static inline uint64_t kxdp_siphash24(
 		const kxdp_siphash_key_t *key, const uint64_t *words, size_t count)
 {
-	return kxdp_siphash_words(key, words, count, true);
+	return kxdp_siphash_words(key, words, count, (uint64_t)count * 8 << 56, true);
 }
 
 __attribute__((always_inline)) static inline uint64_t kxdp_siphash13(
 		const kxdp_siphash_key_t *key, const uint64_t *words, size_t count)
 {
-	return kxdp_siphash_words(key, words, count, false);
+	return kxdp_siphash_words(key, words, count, (uint64_t)count * 8 << 56, false);
 }
