@@ -12,12 +12,15 @@
 #include "src/zone/renew.h"
 
 enum {
-	SMALL_MS = 1000,    /* a small zone that changes is built from scratch so often */
-	BUSY_MS = 1000,     /* another zone is being renewed */
-	FAILED_MS = 60000,  /* memory was short, or a zone changes too fast */
-	ROUNDS_MIN = 3,     /* the thread follows so often: each time there is less, as it is faster than commits */
-	ROUNDS_MAX = 20,    /* it isn't faster: compaction and saving wait no longer */
-	TURN_RECORDS = 256, /* that are left to be followed in the zone's turn: about a millisecond */
+	SMALL_MS = 1000,      /* a small zone that changes is built from scratch so often */
+	BUSY_MS = 1000,       /* another zone is being renewed */
+	FAILED_MS = 60000,    /* memory was short */
+	RETRY_MS = 1000,      /* a zone changes too fast: at least, … */
+	RETRY_TIMES = 4,      /* … so many times as long as the attempt took, FAILED_MS at most */
+	ROUNDS_MIN = 3,       /* the thread follows so often: each time there is less, as it is faster than commits */
+	ROUNDS_MAX = 20,      /* it isn't faster: compaction and saving wait no longer */
+	TURN_RECORDS = 256,   /* that are left to be followed in the zone's turn: about a millisecond */
+	WASTED_MIN = 4 << 20, /* bytes: not too much, however small the zone is */
 };
 
 void renewal_init(renewal_t *renewal)
@@ -45,6 +48,15 @@ static renewal_versions_t renewal_take(renewal_t *renewal, renewal_state_t state
 	return versions;
 }
 
+/* A zone may change too fast for a moment only: what took less is tried again sooner. */
+static unsigned renewal_rest_ms(const renewal_t *renewal, uint64_t now_ms, knot_err_t err)
+{
+	uint64_t wait_ms = (now_ms - renewal->began_ms) * RETRY_TIMES;
+	return err != KNOT_ERANGE || wait_ms > FAILED_MS ? FAILED_MS
+	       : wait_ms < RETRY_MS                      ? RETRY_MS
+							 : (unsigned)wait_ms;
+}
+
 /* Another zone's turn may come. */
 static void renewal_end(renewal_t *renewal, knot_err_t err)
 {
@@ -54,7 +66,8 @@ static void renewal_end(renewal_t *renewal, knot_err_t err)
 	renewal->entry = NULL;
 	renewal->state = RENEWAL_NONE;
 	if (err != KNOT_OK) {
-		renewal->rest_until_ms = sys_clock_ms() + FAILED_MS;
+		uint64_t now_ms = sys_clock_ms();
+		renewal->rest_until_ms = now_ms + renewal_rest_ms(renewal, now_ms, err);
 	}
 }
 
@@ -223,6 +236,7 @@ static void renewal_begin(server_t *server, entry_t *entry)
 		renewal->entry = entry;
 		renewal->versions.held = held;
 		renewal->rounds = 0;
+		renewal->began_ms = sys_clock_ms();
 		entry->is_compacted = true;
 		held = NULL;
 		pthread_cond_signal(&renewal->work);
@@ -261,6 +275,13 @@ static knot_err_t renewal_put_off(zone_t *zone, const zone_contents_t *held, con
 	return KNOT_ENOENT;
 }
 
+/* True while there is memory for the versions that commits leave behind: passes and saves wait as long as that. */
+static bool renewal_has_room(const zone_contents_t *now)
+{
+	uint64_t wasted = zone_wasted(now);
+	return wasted <= now->live_size || wasted <= WASTED_MIN;
+}
+
 /* The version is there: serve it, or have the thread follow what was committed since. */
 static void renewal_finish(server_t *server, entry_t *entry)
 {
@@ -278,7 +299,7 @@ static void renewal_finish(server_t *server, entry_t *entry)
 		zone_renew_end(versions.fresh, now);
 		publish_moved(zone, versions.fresh);
 		versions.fresh = NULL;
-	} else if (err == KNOT_ERANGE && round < ROUNDS_MAX && zone_wasted(now) <= now->live_size) {
+	} else if (err == KNOT_ERANGE && round < ROUNDS_MAX && renewal_has_room(now)) {
 		versions.next = zone_image_hold(now);
 		err = versions.next != NULL ? KNOT_OK : KNOT_ENOMEM;
 	}

@@ -34,6 +34,7 @@ typedef struct {
 	entry_t *entry; /* whose zone; NULL: none, or it was removed */
 	renewal_versions_t versions;
 	unsigned rounds;        /* how often it was followed */
+	uint64_t began_ms;      /* the attempt */
 	uint64_t rest_until_ms; /* after a failure */
 } renewal_t;
 
