@@ -103,31 +103,41 @@ static knot_err_t writer_judge(const changeset_writer_t *writer, changeset_kind_
 	return kind == CHANGESET_WHOLE && writer->count[0] > 0 ? KNOT_EINVAL : KNOT_OK;
 }
 
+/* All runs one after another, in the memory of the longest: there is no second copy of most of it. */
+static knot_err_t writer_join(changeset_writer_t *writer, uint8_t **ret_data, size_t *ret_len)
+{
+	changeset_run_t *runs[] = { &writer->soa[0], &writer->rest[0], &writer->soa[1], &writer->rest[1] };
+	changeset_run_t *longest = runs[0];
+	size_t len = 0, at = 0;
+	for (size_t i = 0; i < KNOT_LEN(runs); i++) {
+		len += runs[i]->len;
+		longest = runs[i]->len > longest->len ? runs[i] : longest;
+	}
+	uint8_t *data = realloc(longest->data, len);
+	if (data == NULL) {
+		return KNOT_ENOMEM;
+	}
+	longest->data = NULL;
+	for (size_t i = 0; runs[i] != longest; i++) {
+		at += runs[i]->len;
+	}
+	memmove(data + at, data, longest->len);
+	at = 0;
+	for (size_t i = 0; i < KNOT_LEN(runs); i++) {
+		if (runs[i] != longest && runs[i]->len > 0) {
+			memcpy(data + at, runs[i]->data, runs[i]->len);
+		}
+		at += runs[i]->len;
+	}
+	*ret_data = data;
+	*ret_len = len;
+	return KNOT_OK;
+}
+
 knot_err_t changeset_finish(changeset_writer_t *writer, changeset_kind_t kind, uint8_t **ret_data, size_t *ret_len)
 {
 	knot_err_t err = writer_judge(writer, kind);
-	if (err == KNOT_OK) {
-		const changeset_run_t *runs[] = { &writer->soa[0], &writer->rest[0], &writer->soa[1],
-			&writer->rest[1] };
-		size_t len = 0;
-		for (size_t i = 0; i < KNOT_LEN(runs); i++) {
-			len += runs[i]->len;
-		}
-		uint8_t *data = malloc(len);
-		if (data == NULL) {
-			err = KNOT_ENOMEM;
-		} else {
-			uint8_t *to = data;
-			for (size_t i = 0; i < KNOT_LEN(runs); i++) {
-				if (runs[i]->len > 0) {
-					memcpy(to, runs[i]->data, runs[i]->len);
-					to += runs[i]->len;
-				}
-			}
-			*ret_data = data;
-			*ret_len = len;
-		}
-	}
+	err = err == KNOT_OK ? writer_join(writer, ret_data, ret_len) : err;
 	changeset_discard(writer);
 	return err;
 }

@@ -7,12 +7,16 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* A record that some change removes or adds. In the order in which they are first seen. */
+/* A record that some change removes or adds. In the order in which they are first seen. There may be millions. */
 typedef struct {
-	changeset_rr_t rr; /* borrowed from a payload */
+	const uint8_t *owner, *rdata; /* borrowed from a payload */
 	uint32_t ttl_removed, ttl_added;
+	uint16_t type, rdata_len;
+	uint8_t owner_len, owner_label_count;
 	bool is_removed, is_added; /* by the result */
 } item_t;
+
+_Static_assert(sizeof(item_t) <= 32, "most records of a journal take little more");
 
 struct changeset_merger {
 	item_t *items; /* owned */
@@ -49,6 +53,14 @@ void changeset_merge_discard(changeset_merger_t *take_merger)
 
 /* ---- Items ---- */
 
+/* Without the TTL, of which there are two. */
+static changeset_rr_t item_rr(const item_t *item)
+{
+	return (changeset_rr_t){ .owner = { item->owner, item->owner_len, item->owner_label_count },
+		.type = item->type,
+		.rdata = { item->rdata, item->rdata_len } };
+}
+
 static uint64_t item_hash(const changeset_rr_t *rr)
 {
 	uint8_t owner[KNOT_NAME_MAX];
@@ -59,9 +71,9 @@ static uint64_t item_hash(const changeset_rr_t *rr)
 
 static bool item_is(const item_t *item, const changeset_rr_t *rr)
 {
-	return item->rr.type == rr->type && item->rr.rdata.len == rr->rdata.len &&
-	       (rr->rdata.len == 0 || memcmp(item->rr.rdata.data, rr->rdata.data, rr->rdata.len) == 0) &&
-	       knot_name_eq(item->rr.owner, rr->owner);
+	return item->type == rr->type && item->rdata_len == rr->rdata.len &&
+	       (rr->rdata.len == 0 || memcmp(item->rdata, rr->rdata.data, rr->rdata.len) == 0) &&
+	       knot_name_eq(item_rr(item).owner, rr->owner);
 }
 
 static void merger_set_slot(changeset_merger_t *merger, uint64_t hash, uint32_t index)
@@ -88,16 +100,16 @@ static bool merger_grow(changeset_merger_t *merger)
 		return false;
 	}
 	merger->items = items;
-	uint32_t *slots = calloc(max * 2, sizeof(*slots));
-	if (slots == NULL) {
+	free(merger->slots); /* first: it is all made again */
+	merger->slots = calloc(max * 2, sizeof(*merger->slots));
+	if (merger->slots == NULL) {
 		return false;
 	}
-	free(merger->slots);
-	merger->slots = slots;
 	merger->slot_count = max * 2;
 	merger->max = max;
 	for (size_t i = 0; i < merger->count; i++) {
-		merger_set_slot(merger, item_hash(&items[i].rr), (uint32_t)i);
+		changeset_rr_t rr = item_rr(&items[i]);
+		merger_set_slot(merger, item_hash(&rr), (uint32_t)i);
 	}
 	return true;
 }
@@ -118,7 +130,12 @@ static item_t *merger_find(changeset_merger_t *merger, const changeset_rr_t *rr)
 	}
 	merger_set_slot(merger, hash, (uint32_t)merger->count);
 	item_t *item = &merger->items[merger->count++];
-	*item = (item_t){ .rr = *rr };
+	*item = (item_t){ .owner = rr->owner.wire,
+		.rdata = rr->rdata.data,
+		.type = rr->type,
+		.rdata_len = (uint16_t)rr->rdata.len,
+		.owner_len = rr->owner.len,
+		.owner_label_count = rr->owner.label_count };
 	return item;
 }
 
@@ -192,7 +209,7 @@ knot_err_t changeset_merge_finish(changeset_merger_t *take_merger, uint8_t **ret
 	}
 	for (size_t i = 0; i < merger->count; i++) {
 		const item_t *item = &merger->items[i];
-		changeset_rr_t rr = item->rr;
+		changeset_rr_t rr = item_rr(item);
 		/* A whole zone has nothing to remove it from. */
 		if (item->is_removed && is_step) {
 			rr.ttl = item->ttl_removed;
@@ -204,11 +221,12 @@ knot_err_t changeset_merge_finish(changeset_merger_t *take_merger, uint8_t **ret
 		}
 	}
 	uint32_t removed = writer.count[0], added = writer.count[1];
-	knot_err_t err = changeset_finish(&writer, merger->kind, ret_data, ret_len);
+	changeset_kind_t kind = merger->kind;
+	changeset_merge_discard(merger); /* before there is the result */
+	knot_err_t err = changeset_finish(&writer, kind, ret_data, ret_len);
 	if (err == KNOT_OK) {
 		*ret_removed = removed;
 		*ret_added = added;
 	}
-	changeset_merge_discard(merger);
 	return err;
 }
