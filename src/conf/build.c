@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Store → snapshot: members of the typed structs from the rows' defaults and the blocks' items. */
 #include "libknot/base/assert.h"
+#include "src/conf/build.h"
 #include "src/conf/load.h"
 #include "src/conf/value.h"
 
@@ -35,6 +36,8 @@ static size_t field_size(conf_field_t field)
 		[CONF_FIELD_NETS] = sizeof(conf_nets_t),
 		[CONF_FIELD_BYTES_LIST] = sizeof(conf_bytes_list_t),
 		[CONF_FIELD_BITS] = sizeof(conf_bits_t),
+		[CONF_FIELD_SET] = sizeof(conf_set_t),
+		[CONF_FIELD_HAS] = sizeof(bool),
 	};
 	assert(field < KNOT_LEN(sizes));
 	return sizes[field];
@@ -68,15 +71,23 @@ static bool set_scalar(const conf_row_t *row, knot_bytes_t value, void *member)
 	case CONF_FIELD_I64: *(int64_t *)member = number_of(row, value); return true;
 	case CONF_FIELD_STR: *(const char **)member = (const char *)value.data; return true;
 	case CONF_FIELD_BYTES: *(knot_bytes_t *)member = value; return true;
+	case CONF_FIELD_HAS: *(bool *)member = true; return true;
 	case CONF_FIELD_NONE:
 	case CONF_FIELD_STRS:
 	case CONF_FIELD_ADDRS:
 	case CONF_FIELD_XDP_LISTENS:
 	case CONF_FIELD_XDP_BLOCKS:
 	case CONF_FIELD_MODREFS:
+	case CONF_FIELD_KEYS:
+	case CONF_FIELD_GROUPS:
+	case CONF_FIELD_ACLS:
 	case CONF_FIELD_NETS:
 	case CONF_FIELD_BYTES_LIST:
-	case CONF_FIELD_BITS: break;
+	case CONF_FIELD_PEERS:
+	case CONF_FIELD_TYPES:
+	case CONF_FIELD_OWNERS:
+	case CONF_FIELD_BITS:
+	case CONF_FIELD_SET: break;
 	}
 	return false;
 }
@@ -180,31 +191,25 @@ static bool set_xdp_listen(conf_store_t *store, const conf_row_t *row, knot_byte
 
 static size_t element_size(conf_field_t field)
 {
-	switch (field) {
-	case CONF_FIELD_STRS: return sizeof(const char *);
-	case CONF_FIELD_ADDRS: return sizeof(conf_addr_t);
-	case CONF_FIELD_XDP_LISTENS: return sizeof(conf_xdp_listen_t);
-	case CONF_FIELD_XDP_BLOCKS: return sizeof(conf_xdp_block_t);
-	case CONF_FIELD_MODREFS: return sizeof(conf_modref_t);
-	case CONF_FIELD_NETS: return sizeof(conf_net_t);
-	case CONF_FIELD_BYTES_LIST: return sizeof(knot_bytes_t);
-	case CONF_FIELD_NONE:
-	case CONF_FIELD_BOOL:
-	case CONF_FIELD_U8:
-	case CONF_FIELD_U16:
-	case CONF_FIELD_U32:
-	case CONF_FIELD_U64:
-	case CONF_FIELD_I64:
-	case CONF_FIELD_STR:
-	case CONF_FIELD_BYTES:
-	case CONF_FIELD_BITS: break;
-	}
-	return 0;
+	static const size_t sizes[CONF_FIELD_HAS + 1] = {
+		[CONF_FIELD_STRS] = sizeof(const char *),
+		[CONF_FIELD_ADDRS] = sizeof(conf_addr_t),
+		[CONF_FIELD_XDP_LISTENS] = sizeof(conf_xdp_listen_t),
+		[CONF_FIELD_XDP_BLOCKS] = sizeof(conf_xdp_block_t),
+		[CONF_FIELD_MODREFS] = sizeof(conf_modref_t),
+		[CONF_FIELD_NETS] = sizeof(conf_net_t),
+		[CONF_FIELD_BYTES_LIST] = sizeof(knot_bytes_t),
+	};
+	assert(field < KNOT_LEN(sizes));
+	return sizes[field] > 0 ? sizes[field] : conf_rule_element_size(field);
 }
 
 static knot_err_t set_element(
 		conf_store_t *store, const conf_row_t *row, const char *base_dir, knot_bytes_t value, void *element)
 {
+	if (conf_rule_element_size(row->field) > 0) {
+		return conf_rule_set_element(store, row, value, element);
+	}
 	if (row->field == CONF_FIELD_STRS) {
 		*(const char **)element = join_path(store, base_dir, (const char *)value.data);
 		return *(const char **)element != NULL ? KNOT_OK : KNOT_ENOMEM;
@@ -239,8 +244,11 @@ static knot_err_t set_element(
 }
 
 /** An empty value in a list stands for nothing: `listen: []` is no address. */
-static bool is_void(const conf_row_t *row, knot_bytes_t value)
+static bool is_void(const conf_store_t *store, const conf_row_t *row, knot_bytes_t value)
 {
+	if (conf_rule_element_size(row->field) > 0) {
+		return conf_rule_is_void(store, row, value);
+	}
 	if (row->type == CONF_ADDR) {
 		conf_addr_view_t addr = conf_value_addr(value);
 		return addr.kind == CONF_ADDR_UNIX && addr.path[0] == '\0';
@@ -261,7 +269,7 @@ static knot_err_t set_list(conf_store_t *store, const conf_row_t *row, size_t ro
 	conf_item_t item;
 	size_t count = 0, size = element_size(row->field), pos = 0;
 	while (conf_item_next(items, &pos, &item)) {
-		count += item.row == row_index && !is_void(row, item.value);
+		count += item.row == row_index && !is_void(store, row, item.value);
 	}
 	uint8_t *elements = conf_store_alloc(store, count * size + 1);
 	if (elements == NULL) {
@@ -270,7 +278,7 @@ static knot_err_t set_list(conf_store_t *store, const conf_row_t *row, size_t ro
 	uint8_t *next = elements;
 	pos = 0;
 	while (conf_item_next(items, &pos, &item)) {
-		if (item.row != row_index || is_void(row, item.value)) {
+		if (item.row != row_index || is_void(store, row, item.value)) {
 			continue;
 		}
 		knot_err_t err = set_element(store, row, base_dir, item.value, next);
@@ -288,8 +296,11 @@ static knot_err_t set_list(conf_store_t *store, const conf_row_t *row, size_t ro
 _Static_assert(sizeof(list_t) == sizeof(conf_strs_t) && sizeof(list_t) == sizeof(conf_addrs_t) &&
 				sizeof(list_t) == sizeof(conf_xdp_listens_t) &&
 				sizeof(list_t) == sizeof(conf_xdp_blocks_t) &&
-				sizeof(list_t) == sizeof(conf_modrefs_t) && sizeof(list_t) == sizeof(conf_nets_t) &&
-				sizeof(list_t) == sizeof(conf_bytes_list_t),
+				sizeof(list_t) == sizeof(conf_modrefs_t) && sizeof(list_t) == sizeof(conf_keys_t) &&
+				sizeof(list_t) == sizeof(conf_groups_t) && sizeof(list_t) == sizeof(conf_acls_t) &&
+				sizeof(list_t) == sizeof(conf_nets_t) && sizeof(list_t) == sizeof(conf_types_t) &&
+				sizeof(list_t) == sizeof(conf_peers_t) && sizeof(list_t) == sizeof(conf_bytes_list_t) &&
+				sizeof(list_t) == sizeof(conf_owners_t),
 		"set_list() writes any of the lists as list_t");
 
 /* ---- Structs ---- */
@@ -299,7 +310,12 @@ static bool is_list(const conf_row_t *row)
 	return element_size(row->field) > 0;
 }
 
-/** Options of a list; "none" has the number 0. */
+static bool has_bits(const conf_row_t *row)
+{
+	return row->field == CONF_FIELD_BITS || row->field == CONF_FIELD_SET;
+}
+
+/** Options of a list: their numbers joined, where "none" has the number 0; or a bit for each. */
 static void set_bits(const conf_row_t *row, size_t row_index, knot_bytes_t items, void *member)
 {
 	conf_bits_t bits = { 0 };
@@ -307,7 +323,8 @@ static void set_bits(const conf_row_t *row, size_t row_index, knot_bytes_t items
 	size_t pos = 0;
 	while (conf_item_next(items, &pos, &item)) {
 		if (item.row == row_index) {
-			bits.bits |= (uint32_t)number_up_to(row, item.value, UINT8_MAX);
+			uint32_t number = (uint32_t)number_up_to(row, item.value, UINT8_MAX);
+			bits.bits |= row->field == CONF_FIELD_SET ? UINT32_C(1) << number : number;
 		}
 	}
 	memcpy(member, &bits, sizeof(bits));
@@ -327,7 +344,7 @@ knot_err_t conf_build_member(conf_store_t *store, const conf_row_t *row, size_t 
 		if (is_list(row)) {
 			return set_list(store, row, row_index, items, base_dir, member);
 		}
-		if (row->field == CONF_FIELD_BITS) {
+		if (has_bits(row)) {
 			set_bits(row, row_index, items, member);
 			return KNOT_OK;
 		}
@@ -362,14 +379,7 @@ static knot_err_t default_items(conf_store_t *store, const conf_row_t *row, size
 	return KNOT_OK;
 }
 
-/** Directories that paths of rows are relative to; they are set by rows that stand before those. */
-typedef struct {
-	const char *start;
-	const char *const *rundir;
-	const char *const *storage;
-} bases_t;
-
-static const char *base_of(const conf_row_t *row, bases_t bases)
+static const char *base_of(const conf_row_t *row, conf_bases_t bases)
 {
 	switch (row->path) {
 	case CONF_PATH_AS_IS: return NULL;
@@ -380,9 +390,8 @@ static const char *base_of(const conf_row_t *row, bases_t bases)
 	return NULL;
 }
 
-/** Fill a zeroed struct: for each row the block's items, or the default. block NULL: defaults only. */
-static knot_err_t build_struct(conf_store_t *store, const conf_section_t *section, const conf_block_t *block,
-		bases_t bases, void *ret_struct)
+knot_err_t conf_build_struct(conf_store_t *store, const conf_section_t *section, const conf_block_t *block,
+		conf_bases_t bases, void *ret_struct)
 {
 	for (size_t i = 0; i < section->row_count; i++) {
 		const conf_row_t *row = &section->rows[i];
@@ -405,10 +414,11 @@ static knot_err_t build_struct(conf_store_t *store, const conf_section_t *sectio
 	return KNOT_OK;
 }
 
-static knot_err_t build_group(conf_store_t *store, size_t section, bases_t bases, void *ret_struct)
+static knot_err_t build_group(conf_store_t *store, size_t section, conf_bases_t bases, void *ret_struct)
 {
 	const conf_table_t *table = &store->tables[section];
-	return build_struct(store, conf_sections[section], table->count > 0 ? table->blocks : NULL, bases, ret_struct);
+	return conf_build_struct(
+			store, conf_sections[section], table->count > 0 ? table->blocks : NULL, bases, ret_struct);
 }
 
 /* ---- What rows can't say ---- */
@@ -485,7 +495,7 @@ static void compute_log(conf_log_t *log)
 	}
 }
 
-static knot_err_t build_logs(conf_t *conf, bases_t bases)
+static knot_err_t build_logs(conf_t *conf, conf_bases_t bases)
 {
 	static const conf_log_t unset[] = {
 		{ .kind = CONF_LOG_STDERR,
@@ -511,7 +521,7 @@ static knot_err_t build_logs(conf_t *conf, bases_t bases)
 		return KNOT_ENOMEM;
 	}
 	for (size_t i = 0; i < table->count; i++) {
-		knot_err_t err = build_struct(conf->store, &conf_section_log, &table->blocks[i], bases, &logs[i]);
+		knot_err_t err = conf_build_struct(conf->store, &conf_section_log, &table->blocks[i], bases, &logs[i]);
 		if (err != KNOT_OK) {
 			return err;
 		}
@@ -530,7 +540,7 @@ static knot_err_t build_logs(conf_t *conf, bases_t bases)
 }
 
 /** The settings of a module's blocks, and behind them, not counted, the built-in ones. */
-static knot_err_t build_mod(conf_t *conf, conf_mod_t mod, bases_t bases)
+static knot_err_t build_mod(conf_t *conf, conf_mod_t mod, conf_bases_t bases)
 {
 	const conf_section_t *section = conf_mod_sections[mod];
 	const conf_table_t *table = &conf->store->tables[conf_section_find(knot_str_of(section->name))];
@@ -541,7 +551,7 @@ static knot_err_t build_mod(conf_t *conf, conf_mod_t mod, bases_t bases)
 	for (size_t i = 0; i <= table->count; i++) {
 		const conf_block_t *block = i < table->count ? &table->blocks[i] : NULL;
 		uint8_t *settings = structs + i * section->struct_size;
-		knot_err_t err = build_struct(conf->store, section, block, bases, settings);
+		knot_err_t err = conf_build_struct(conf->store, section, block, bases, settings);
 		if (err != KNOT_OK) {
 			return err;
 		}
@@ -564,7 +574,7 @@ static knot_err_t build_global_modules(conf_t *conf, knot_bytes_t items)
 }
 
 /** One struct per template with the defaults below, and at the end that of zones without any template. */
-static knot_err_t build_templates(conf_t *conf, bases_t bases)
+static knot_err_t build_templates(conf_t *conf, conf_bases_t bases)
 {
 	conf_store_t *store = conf->store;
 	const conf_table_t *table = &store->tables[CONF_S_TEMPLATE];
@@ -574,7 +584,7 @@ static knot_err_t build_templates(conf_t *conf, bases_t bases)
 	}
 	for (size_t i = 0; i <= table->count; i++) {
 		const conf_block_t *block = i < table->count ? &table->blocks[i] : NULL;
-		knot_err_t err = build_struct(store, &conf_section_template, block, bases, &templates[i]);
+		knot_err_t err = conf_build_struct(store, &conf_section_template, block, bases, &templates[i]);
 		if (err != KNOT_OK) {
 			return err;
 		}
@@ -655,7 +665,7 @@ knot_err_t conf_build(conf_t *conf, const conf_host_t *host)
 	};
 	conf_store_t *store = conf->store;
 	host = host != NULL ? host : &no_host;
-	bases_t bases = { NULL, &conf->server.rundir, &conf->database.storage };
+	conf_bases_t bases = { NULL, &conf->server.rundir, &conf->database.storage };
 	if (host->directory != NULL && (bases.start = conf_store_str(store, host->directory)) == NULL) {
 		return KNOT_ENOMEM;
 	}
@@ -682,6 +692,9 @@ knot_err_t conf_build(conf_t *conf, const conf_host_t *host)
 	}
 	for (size_t i = 0; i < CONF_MOD_END && err == KNOT_OK; i++) {
 		err = build_mod(conf, (conf_mod_t)i, bases);
+	}
+	if (err == KNOT_OK) {
+		err = conf_build_rules(store, bases); /* before what refers to them */
 	}
 	if (err == KNOT_OK) {
 		err = build_templates(conf, bases);
@@ -720,7 +733,7 @@ void conf_apply_zone_items(const conf_store_t *store, size_t index, conf_zone_t 
 	size_t pos = 0;
 	while (conf_item_next(conf_zones_items(&store->zones, index), &pos, &item)) {
 		const conf_row_t *row = &conf_section_zone.rows[item.row];
-		if (row->field == CONF_FIELD_BITS) {
+		if (has_bits(row)) {
 			set_bits(row, item.row, conf_zones_items(&store->zones, index),
 					(uint8_t *)zone + row->field_off);
 			continue;

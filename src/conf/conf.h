@@ -15,24 +15,7 @@
  */
 #pragma once
 
-#include "libknot/name/name.h"
-
-#include <net/if.h>
-#include <stdio.h>
-#include <sys/socket.h>
-#include <sys/types.h>
-
-/** A socket address to bind to or to connect to. */
-typedef struct {
-	struct sockaddr_storage ss; /* AF_INET or AF_INET6 with port (and scope id for link-local), or AF_UNIX */
-	socklen_t len;              /* valid bytes of `ss`, what bind() wants */
-	char device[IF_NAMESIZE];   /* "" or the interface to bind a wildcard address to (0.0.0.0%eth0, ::%eth0) */
-} conf_addr_t;
-
-typedef struct {
-	const conf_addr_t *data;
-	size_t count;
-} conf_addrs_t;
+#include "src/conf/rules.h"
 
 typedef struct {
 	const char *const *data;
@@ -92,6 +75,7 @@ typedef struct {
 	uint16_t udp_payload_max; /* the value for both families; use the two above */
 	bool edns_client_subnet;
 	bool answer_rotation;
+	bool automatic_acl;
 	conf_addrs_t metrics_listen; /* HTTP; UNIX paths joined with rundir; port 9433 where none was given */
 	conf_addrs_t listen;         /* UDP and TCP; UNIX paths joined with rundir; port 53 where none was given */
 } conf_server_t;
@@ -171,17 +155,6 @@ typedef struct {
 	uint64_t image_db_max_size; /* bytes */
 } conf_database_t;
 
-/** Addresses of one family, from `first` to `last`, or those of UNIX sockets. IPv4: the first four bytes. */
-typedef struct {
-	sa_family_t family; /* AF_INET, AF_INET6 or AF_UNIX */
-	uint8_t first[16], last[16];
-} conf_net_t;
-
-typedef struct {
-	const conf_net_t *data;
-	size_t count;
-} conf_nets_t;
-
 /** True if one of them has the address; its port doesn't matter. addr NULL: not known, so none has it. O(count). */
 bool conf_nets_have(conf_nets_t nets, const struct sockaddr *addr);
 
@@ -240,11 +213,6 @@ typedef struct {
 	size_t count;
 } conf_modrefs_t;
 
-/** Which options of a list are set: their numbers joined with |. */
-typedef struct {
-	uint32_t bits;
-} conf_bits_t;
-
 /** What a version must have to be published: bits of conf_zone_t.publish_require. */
 enum {
 	CONF_REQUIRE_APEX_NS = 1,
@@ -286,6 +254,11 @@ typedef struct {
 	conf_bits_t publish_require;        /* CONF_REQUIRE_… */
 	conf_modrefs_t modules;             /* the zone's own; global modules come before them: conf_t.global_modules */
 	const char *comment;                /* NULL: none */
+	/* As long as the schema refuses them, none of these are set in a configuration that was checked. */
+	conf_groups_t master;      /* servers that the zone is transferred from, in order */
+	conf_groups_t notify;      /* servers that are notified of changes */
+	conf_groups_t ddns_master; /* at most one; set, but with none: updates aren't forwarded */
+	conf_acls_t acl;           /* rules, in order: src/access */
 } conf_zone_t;
 
 typedef struct conf_store conf_store_t;

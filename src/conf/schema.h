@@ -67,9 +67,17 @@ typedef enum {
 	CONF_FIELD_XDP_LISTENS,
 	CONF_FIELD_XDP_BLOCKS,
 	CONF_FIELD_MODREFS,
+	CONF_FIELD_KEYS,
+	CONF_FIELD_GROUPS,
+	CONF_FIELD_ACLS,
 	CONF_FIELD_NETS,
 	CONF_FIELD_BYTES_LIST,
+	CONF_FIELD_PEERS,
+	CONF_FIELD_TYPES,
+	CONF_FIELD_OWNERS,
 	CONF_FIELD_BITS, /* the numbers of all options that are set, joined with | */
+	CONF_FIELD_SET,  /* a bit for each option that is set */
+	CONF_FIELD_HAS,  /* a bool: the item was set */
 } conf_field_t;
 
 /* clang-format off */
@@ -77,12 +85,16 @@ typedef enum {
 	bool: CONF_FIELD_BOOL, uint8_t: CONF_FIELD_U8, uint16_t: CONF_FIELD_U16, uint32_t: CONF_FIELD_U32, \
 	uint64_t: CONF_FIELD_U64, int64_t: CONF_FIELD_I64, const char *: CONF_FIELD_STR, knot_bytes_t: CONF_FIELD_BYTES, \
 	conf_strs_t: CONF_FIELD_STRS, conf_addrs_t: CONF_FIELD_ADDRS, conf_xdp_listens_t: CONF_FIELD_XDP_LISTENS, \
-	conf_xdp_blocks_t: CONF_FIELD_XDP_BLOCKS, conf_modrefs_t: CONF_FIELD_MODREFS, conf_bits_t: CONF_FIELD_BITS, \
-	conf_nets_t: CONF_FIELD_NETS, conf_bytes_list_t: CONF_FIELD_BYTES_LIST)
+	conf_xdp_blocks_t: CONF_FIELD_XDP_BLOCKS, conf_modrefs_t: CONF_FIELD_MODREFS, conf_keys_t: CONF_FIELD_KEYS, \
+	conf_groups_t: CONF_FIELD_GROUPS, conf_acls_t: CONF_FIELD_ACLS, conf_nets_t: CONF_FIELD_NETS, conf_peers_t: CONF_FIELD_PEERS, \
+	conf_types_t: CONF_FIELD_TYPES, conf_owners_t: CONF_FIELD_OWNERS, conf_bits_t: CONF_FIELD_BITS, \
+	conf_set_t: CONF_FIELD_SET, conf_bytes_list_t: CONF_FIELD_BYTES_LIST)
 /* clang-format on */
 
 /** The member that a row fills. */
 #define CONF_AT(type, member) .field = CONF_FIELD_OF(((type *)0)->member), .field_off = offsetof(type, member)
+/** A bool that says whether the block has the item. */
+#define CONF_HAS_AT(type, member) .field = CONF_FIELD_HAS, .field_off = offsetof(type, member)
 
 /** A name of an option and its number. The first name of a number is the one that is printed. */
 typedef struct {

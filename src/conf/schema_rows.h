@@ -47,6 +47,7 @@ const char *conf_check_module_prefix(const conf_check_value_t *value);
 const char *conf_check_modulo(const conf_check_value_t *value);
 const char *conf_check_serial_modulo(const conf_check_value_t *value);
 const char *conf_check_no_dot(const conf_check_value_t *value);
+const char *conf_check_owner(const conf_check_value_t *value);
 const char *conf_check_pin(const conf_check_value_t *value);
 const char *conf_check_group(const conf_check_value_t *value);
 const char *conf_check_keystore_id(const conf_check_value_t *value);

@@ -58,6 +58,10 @@ struct conf_store {
 	conf_arena_t arena;
 	conf_arena_t zone_arena; /* identifiers and items of zones until they are packed */
 	/* Typed values made when the snapshot is built: */
+	conf_key_t *keys; /* one for each block of section key; so with the next two */
+	conf_remote_t *remotes;
+	conf_acl_t *acls;
+	conf_group_t *groups;         /* one for each remote, then one for each block of section remotes */
 	conf_zone_t *templates;       /* one for each block of section template, plus the one without any at the end */
 	size_t default_template;      /* index of the one for zones without a template */
 	uint16_t zone_template_row;   /* index of row `template` */

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -53,6 +54,25 @@ static inline conf_store_t *read_text(const char *text)
 	}
 	assert_int_equal(conf_store_seal(store), KNOT_OK);
 	return store;
+}
+
+/** A snapshot of a text that may have items that the schema refuses as yet, but no other fault. Free with conf_free().
+ */
+static inline conf_t *build_text(const char *text)
+{
+	messages_t messages;
+	conf_t *conf = calloc(1, sizeof(*conf));
+	assert_non_null(conf);
+	conf->store = conf_store_new();
+	assert_non_null(conf->store);
+	const knot_str_t str = knot_str_of(text);
+	knot_err_t err = conf_read(conf->store, "F", &str, false, messages_sink(&messages));
+	if (err != KNOT_OK && err != KNOT_CONF_ENOTSUP) {
+		fail_msg("%s\n%s", text, messages.text);
+	}
+	assert_int_equal(conf_store_seal(conf->store), KNOT_OK);
+	assert_int_equal(conf_build(conf, NULL), KNOT_OK);
+	return conf;
 }
 
 /** An edit that must be right; NULL: the edit has no such part. */
