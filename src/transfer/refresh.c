@@ -103,7 +103,7 @@ static void refresh_end(refresh_t *r, uint64_t now_s, refresh_step_t *step)
 	r->state.is_last_ok = is_ok;
 	r->state.next_refresh_s = r->wants_again ? now_s : now_s + wait.seconds;
 	if (r->wait_s > 0 && r->wait_s < r->state.next_refresh_s) {
-		r->state.next_refresh_s = r->wait_s;
+		r->state.next_refresh_s = r->wait_s > now_s ? r->wait_s : now_s; /* the run may have been slow */
 	}
 	if (!is_ok) {
 		refresh_note_t *note = refresh_note(r, step, REFRESH_NOTE_FAILED);
@@ -299,6 +299,8 @@ static void refresh_on_soa(refresh_t *r, const refresh_event_t *event, refresh_s
 		} else {
 			refresh_fail(r, KNOT_EMALF, event->now_s, step);
 		}
+	} else if (!r->has_contents) { /* it has expired meanwhile: there is nothing to compare */
+		refresh_ask_transfer(r, REFRESH_ASK_AXFR, step);
 	} else if (answer->serial == r->serial) {
 		const timers_option_t option = { answer->has_expire, answer->expire_s };
 		refresh_on_current(r, option, REFRESH_NOTE_UP_TO_DATE, answer->serial, event->now_s, step);
@@ -315,7 +317,9 @@ static void refresh_on_stream(refresh_t *r, const refresh_event_t *event, refres
 	assert(r->phase == REFRESH_ASK_IXFR || r->phase == REFRESH_ASK_AXFR);
 	bool is_asked = r->phase == REFRESH_ASK_IXFR, is_whole = event->stream.kind == STREAM_IN_AXFR;
 	r->is_answered = true;
-	if (event->stream.state == STREAM_IN_UP_TO_DATE) {
+	if (!r->has_contents && !is_whole && event->stream.state != STREAM_IN_FAILED) {
+		refresh_fall_back(r, KNOT_EEMPTYZONE, step); /* it has expired meanwhile: there is nothing to change */
+	} else if (event->stream.state == STREAM_IN_UP_TO_DATE) {
 		refresh_on_current(r, event->stream.expire, REFRESH_NOTE_IXFR_UP_TO_DATE, event->stream.serial,
 				event->now_s, step);
 	} else if (event->stream.state == STREAM_IN_FAILED) {

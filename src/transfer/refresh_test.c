@@ -416,6 +416,10 @@ static const row_t rows[] = {
 			"soa=11 soa=11 ixfr=11 ok=11",
 			"soa0.0\nI:remote serial 11, zone is outdated, waiting for pinned master\nsoa1.0\n" OUTDATED
 			"ixfr1.0*\napply\n" UPDATED86 "end +3600\n" },
+	{ "the wait ends during the run", "111", { FRESH, .pinned = 2, .pin_tolerance_s = 60 },
+			"soa=10 soa=11 +100 soa=10",
+			"soa1.0\n" CURRENT "soa0.0\nI:remote serial 11, zone is outdated, waiting for pinned master\n"
+			"soa2.0\n" CURRENT "end +100\n" },
 	/* 4.4: back-off and limits. */
 	{ "bootstrap: first", "1", { .random = 7 }, "lost",
 			"axfr0.0\n" LOST("", 0, 0) "E:failed (no usable master), next retry at +7\nend +7 none\n" },
@@ -468,6 +472,8 @@ static void test_facts(void **state)
 	assert_false(r.is_updated || r.state.is_last_ok);
 	assert_int_equal(r.state.bootstrap_failures, 255);
 	assert_true(r.state.next_refresh_s >= NOW + 7200);
+	run(&(row_t){ "failure", "1", { .state.bootstrap_failures = 1 }, "lost", "" }, &r, &s);
+	assert_int_equal(r.state.bootstrap_failures, 2);
 
 	run(&(row_t){ "outdated", "1", { FRESH }, "soa=9", "" }, &r, &s);
 	assert_int_equal(r.state.next_expire_s, NOW + 5000); /* not renewed */
@@ -476,27 +482,52 @@ static void test_facts(void **state)
 	assert_int_equal(r.state.pin_hit_s, NOW + 2);
 }
 
-/* The zone expires while a primary is slow; the transfer that comes in the end is welcome. */
+/* The zone expires before the event `at`; from then on only a whole zone helps. */
 static void test_expires_meanwhile(void **state)
 {
 	(void)state;
-	refresh_remote_t remotes[8] = { 0 };
-	refresh_params_t p = params_of(&(row_t){ "", "1", { FRESH, .state.pin_hit_s = 5 }, "", "" }, remotes);
-	refresh_t r;
-	refresh_step_t step;
-	refresh_event_t event = { .now_s = NOW + 6000 };
-	refresh_begin(&r, &p, NOW, &step);
-	refresh_expire(&r, NOW + 5000);
-	assert_int_equal(r.state.next_expire_s, 0);
-	read_event(&event, "soa=11");
-	refresh_next(&r, &event, &step);
-	read_event(&event, "broken");
-	refresh_next(&r, &event, &step);
-	read_event(&event, "cut");
-	refresh_next(&r, &event, &step);
-	assert_int_equal(step.action.kind, REFRESH_END);
-	assert_int_equal(r.state.next_expire_s, 0);
-	assert_int_equal(r.state.bootstrap_failures, 1);
+	const struct {
+		const char *events[4];
+		unsigned at;
+		const char *want;
+	} expiries[] = {
+		{ { "soa=10", "axfr=10", "ok=10" }, 0,
+				"soa0.0\naxfr0.0*\napply\nI:zone updated, 1.23 seconds, serial none "
+				"-> 10, expires in 86400 seconds\nend +3600\n" },
+		{ { "soa=11", "cut" }, 0,
+				"soa0.0\naxfr0.0*\n" LOST("", 0, 0) "E:failed (no usable master), next retry at "
+								    "+2\nend +2 none\n" },
+		{ { "soa=11", "ixfr=11", "axfr=11", "ok=11" }, 1,
+				"soa0.0\n" OUTDATED "ixfr0.0*\nW:fallback to AXFR (zone is empty)\naxfr0.0\napply\n"
+				"I:zone updated, 1.23 seconds, serial none -> 11, expires in 86400 seconds\nend "
+				"+3600\n" },
+		{ { "soa=11", "same=10", "axfr=10", "ok=10" }, 1,
+				"soa0.0\n" OUTDATED "ixfr0.0*\nW:fallback to AXFR (zone is empty)\naxfr0.0\napply\n"
+				"I:zone updated, 1.23 seconds, serial none -> 10, expires in 86400 seconds\nend "
+				"+3600\n" },
+	};
+	for (size_t i = 0; i < KNOT_LEN(expiries); i++) {
+		static spell_t s;
+		refresh_remote_t remotes[8] = { 0 };
+		const row_t row = { "", "1", { FRESH, .random = 2, .state.pin_hit_s = 5 }, "", "" };
+		refresh_params_t p = params_of(&row, remotes);
+		refresh_t r;
+		refresh_step_t step;
+		refresh_event_t event = { .now_s = NOW };
+		s.len = 0;
+		refresh_begin(&r, &p, NOW, &step);
+		spell_step(&s, &r, &step);
+		for (unsigned j = 0; j < 4 && expiries[i].events[j] != NULL; j++) {
+			if (j == expiries[i].at) {
+				refresh_expire(&r, NOW);
+				assert_true(r.state.next_expire_s == 0 && r.state.pin_hit_s == 0);
+			}
+			read_event(&event, expiries[i].events[j]);
+			refresh_next(&r, &event, &step);
+			spell_step(&s, &r, &step);
+		}
+		assert_string_equal(s.text, expiries[i].want);
+	}
 }
 
 static void test_failure_of(void **state)
