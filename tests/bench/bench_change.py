@@ -254,27 +254,32 @@ class Random:
 
 
 def probe(pid, address, port, name, end, results_pipe):
-    """A query each millisecond, one at a time: how long it waited, and what CPU time the server used meanwhile. It goes before whatever else wants its processor, if it may."""
+    """A query each millisecond, one at a time: how long it waited, for how long of that others had the processor of the thread that answers (Bowline), and what CPU
+    time the server used meanwhile. It goes before whatever else wants its processor, if it may."""
     os.sched_setaffinity(0, {process.processors()[1]})
     with contextlib.suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-    waits, own = [], []
+    waits, own, others = [], [], []
+    thread = process.thread_named(pid, "udp-0")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.connect((address, port))
         sock.settimeout(30)
         query = servers.question(name, 6)
         while not end.is_set():
+            waited = process.waited(pid, thread) if thread is not None else 0.0
             begin, before = time.monotonic(), process.cpu_clock(pid)
             sock.send(query)
             sock.recv(4096)
             waits.append(time.monotonic() - begin)
             own.append(process.cpu_clock(pid) - before)
+            others.append(process.waited(pid, thread) - waited if thread is not None else 0.0)
             time.sleep(max(0.0, 0.001 - waits[-1]))
-    results_pipe.send((waits, own))
+    results_pipe.send((waits, own, others))
 
 
 class Probe:
-    """Queries from a process of its own while the block runs; `waits`: seconds of each; `own`: the server's CPU in them."""
+    """Queries from a process of its own while the block runs; `waits`: seconds of each; `own`: the server's CPU in them; `others`: other threads had the processor, its own or
+    others' (Bowline)."""
 
     def __init__(self, server, name):
         self.end, (self.pipe, other) = multiprocessing.Event(), multiprocessing.Pipe(False)
@@ -286,7 +291,7 @@ class Probe:
 
     def __exit__(self, *_):
         self.end.set()
-        self.waits, self.own = self.pipe.recv()
+        self.waits, self.own, self.others = self.pipe.recv()
         self.process.join()
 
 
@@ -325,7 +330,8 @@ def random_turn(name, args, size):
         now = fresh_of_now(name, server, args)
     return {"commits": made, "per_s": made / sum(took), "cpu_s": cpu / made, "took_max_s": max(took), "fresh_bytes": fresh, "now_bytes": now or fresh,
             "most_bytes": most, "most_share": most / (now or fresh), "settled_share": settled / (now or fresh), "idle_max_s": max(idle.waits),
-            "busy_p999_s": at(busy.waits, 0.999), "busy_max_s": max(busy.waits), "busy_own_s": max(busy.own)}
+            "busy_p999_s": at(busy.waits, 0.999), "busy_max_s": max(busy.waits), "busy_own_s": max(busy.own),
+            "busy_rest_s": max(wait - other for wait, other in zip(busy.waits, busy.others))}
 
 
 RANDOM_METRICS = (
@@ -334,6 +340,7 @@ RANDOM_METRICS = (
     ("now_bytes", "a new server with the zone that came of it, MB", 1e6, ",.1f"), ("most_bytes", "memory at most, MB", 1e6, ",.1f"),
     ("most_share", "at most / a new server", 1, ".2f"), ("settled_share", "afterwards / a new server", 1, ".2f"), ("idle_max_s", "slowest query without commits, ms", 1e-3, ",.2f"),
     ("busy_p999_s", "query meanwhile, 99.9 % ms", 1e-3, ",.2f"), ("busy_max_s", "slowest query meanwhile, ms", 1e-3, ",.2f"),
+    ("busy_rest_s", "the same less what the thread that answers waited for its processor, ms", 1e-3, ",.2f"),
     ("busy_own_s", "most CPU that the server used while a query waited, ms", 1e-3, ",.2f"))
 
 

@@ -83,6 +83,7 @@ ROWS = (
     ("10,000 records in one commit: CPU of zone-commit, ms", own("change", f"batch {M}", "commit_cpu_s", 1e-3), 50, False, ".1f"),
     ("random commits: memory at most / fresh", own("change", "random 100000", "most_share"), 1.5, False, ".2f"),
     ("random commits: slowest query meanwhile, ms", own("change", "random 100000", "busy_max_s", 1e-3), 10, False, ".1f"),
+    ("random commits: the same less the waiting for a processor, ms", own("change", "random 100000", "busy_rest_s", 1e-3), 10, False, ".1f"),
     ("random commits: most CPU of the server while a query waited, ms", own("change", "random 100000", "busy_own_s", 1e-3), 10, False, ".1f"),
     ("1,000 commits a second: replies/s against those at a neighbour", own("change", f"load {M}", "most_per_s with / neighbour"), 0.95, True, ".3f"),
     ("1,000 commits a second: replies per second of the thread's CPU against those at a neighbour",

@@ -49,6 +49,20 @@ def threads(pid):
     return found
 
 
+def thread_named(pid, name):
+    """The thread of that name; None: there is none."""
+    for path in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):
+            if pathlib.Path(path, "comm").read_text(encoding="ascii").strip() == name:
+                return int(path.name)
+    return None
+
+
+def waited(pid, thread):
+    """Seconds that a thread was ready to run so far, and other threads had its processor."""
+    return int(pathlib.Path(f"/proc/{pid}/task/{thread}/schedstat").read_text(encoding="ascii").split()[1]) / 1e9
+
+
 def faults(pid, thread):
     """Page faults of a thread so far."""
     fields = pathlib.Path(f"/proc/{pid}/task/{thread}/stat").read_text(encoding="ascii", errors="replace").rsplit(")", 1)[1].split()
