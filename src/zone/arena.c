@@ -3,6 +3,7 @@
 
 #include "libknot/base/assert.h"
 #include "src/sys/clock.h"
+#include "src/zone/chunk.h"
 #include "src/zone/slab.h"
 
 #include <pthread.h>
@@ -12,7 +13,7 @@
 #include <sys/random.h>
 
 enum {
-	UNIT = 8,
+	UNIT = ZONE_CHUNK_UNIT,
 	FIRST_CHUNK_LEN = 4096, /* bytes: most zones fit, and are then packed (zone_arena_pack()) */
 	FORK_CHUNK_MIN = 256,
 	CHUNK_PART = 16,        /* a chunk is at least this part of an arena built from scratch … */
@@ -20,51 +21,50 @@ enum {
 	BRIEF_CHUNK_PART = 512, /* … and for zone_arena_alloc_brief() */
 	SPLIT_FROM = 8 * 1024,  /* bytes of an arena from which on what is never moved gets chunks of its own */
 	PAGE = 4096,
-	HEAP_CHUNK_MAX = 64 * 1024,       /* smaller chunks come from the heap, larger ones from mmap() */
 	RECYCLE_LEN_MAX = 49 * 12 + UNIT, /* largest twig array, rounded up */
 	RECYCLE_CLASSES = RECYCLE_LEN_MAX / UNIT + 1,
+	SHELF_LEN = 16, /* slots */
+	SHELF_LEN_MIN = 2,
 };
-
-typedef enum { CHUNK_HEAP, CHUNK_MAPPED, CHUNK_HUGE, CHUNK_PACKED } chunk_kind_t;
-
-typedef struct {
-	atomic_uint users;   /* arenas that share it */
-	uint32_t kind : 2;   /* chunk_kind_t; HUGE: reserved huge pages; PACKED: part of packed_t */
-	uint32_t units : 30; /* its length */
-	uint8_t *base;
-} chunk_t;
-
-#define CHUNK_LEN_MAX ((size_t)UNIT * ((1u << 30) - 1))
-
-static size_t len_of(const chunk_t *chunk)
-{
-	return (size_t)chunk->units * UNIT;
-}
-
-/* `len` is a multiple of UNIT, at most CHUNK_LEN_MAX. */
-static void set_len(chunk_t *chunk, size_t len)
-{
-	chunk->units = (len / UNIT) & ((1u << 30) - 1);
-}
 
 /* A chunk as one arena sees it. */
 typedef struct {
-	chunk_t *chunk;  /* NULL: the arena has none of this number now */
-	size_t used;     /* bytes allocated; those of the chunk being filled may still grow */
-	int64_t live;    /* bytes allocated less bytes dropped, by all transactions up to this one */
-	bool is_about;   /* from an image, or packed: `live` counts what was not in use then, too */
-	size_t mark;     /* bytes allocated by the transactions before this one; what is behind is its own */
-	bool is_ordered; /* allocated in the order of names, by a build from scratch or a pass of compaction */
-	bool is_gone;    /* it was given back: the number isn't used again in this lineage */
+	zone_chunk_t *chunk; /* NULL: the arena has none of this number now */
+	size_t used;         /* bytes allocated; those of the chunk being filled may still grow */
+	int64_t live;        /* bytes allocated less bytes dropped, by all transactions up to this one */
+	size_t mark;         /* bytes allocated by the transactions before this one; what is behind is its own */
+	bool is_about;       /* from an image, or packed: `live` counts what was not in use then, too */
+	bool is_ordered;     /* allocated in the order of names, by a build from scratch or a pass of compaction */
+	bool is_gone;        /* it was given back: the number isn't used again in this lineage */
 } slot_t;
+
+/*
+ * The slots of SHELF_LEN chunks whose numbers follow each other. Arenas share it: a fork takes over the shelves of its
+ * parent as they are, and copies one before it changes a slot of it. So a commit looks at the chunks that it changes
+ * and their neighbours, not at all of a large zone's.
+ */
+typedef struct {
+	atomic_uint users; /* arenas that share it */
+	uint32_t room;     /* of slots: SHELF_LEN, or less while there are few chunks */
+	bool has_empty;    /* when it was sealed, nothing was in use in a chunk that was being filled */
+	slot_t slots[];
+} shelf_t;
+
+/* A shelf as one arena has it. */
+typedef struct {
+	shelf_t *shelf; /* NULL: none yet */
+	bool is_own;    /* made by this arena: it may change it. Of others' slots `mark` doesn't count: all is theirs */
+} held_t;
 
 #define NO_CHUNK UINT32_MAX
 
 /* What an arena needs that is not packed. */
 typedef struct {
-	slot_t *slots;
-	uint8_t **bases;
-	uint32_t room;        /* of both */
+	held_t *held;         /* by number / SHELF_LEN */
+	uint8_t **bases;      /* by number */
+	uint32_t room;        /* of numbers in both */
+	size_t size;          /* bytes of all chunks */
+	uint32_t gone;        /* numbers of chunks that were given back */
 	uint32_t current;     /* number of the chunk being filled; NO_CHUNK: there is none yet */
 	uint32_t kept;        /* the one for zone_arena_alloc_kept(); NO_CHUNK: none yet */
 	uint32_t moved;       /* the one being filled by a pass of compaction; NO_CHUNK: none yet */
@@ -87,127 +87,135 @@ struct zone_arena {
  * allocation, the chunk's. The user's data begin with the arena's view, which exists only there.
  */
 typedef struct {
-	chunk_t chunk;
+	zone_chunk_t chunk;
 	zone_arena_t arena; /* its view's table is the chunk's `base` */
 } packed_t;
 
 _Static_assert(offsetof(packed_t, arena.view) + sizeof(zone_arena_view_t) == sizeof(packed_t), "the view is last");
 
-/* Reserved huge pages, where the administrator has set some aside: the kernel can't split or refuse them later. */
-static void *map_reserved(size_t len)
-{
-	static atomic_bool none_left;
-	if (len != ZONE_CHUNK_MAX || atomic_load_explicit(&none_left, memory_order_relaxed)) {
-		return NULL;
-	}
-	void *base = mmap(NULL, len, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | 21 << MAP_HUGE_SHIFT, -1, 0);
-	if (base == MAP_FAILED) {
-		atomic_store_explicit(&none_left, true, memory_order_relaxed);
-		return NULL;
-	}
-	return base;
-}
-
-/* A huge page must lie at a multiple of its size: map more, and unmap what surrounds it. */
-static void *map_aligned(size_t len)
-{
-	size_t around = len + ZONE_CHUNK_MAX;
-	uint8_t *mapped = mmap(NULL, around, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (mapped == MAP_FAILED) {
-		return NULL;
-	}
-	uint8_t *base = (uint8_t *)(((uintptr_t)mapped + ZONE_CHUNK_MAX - 1) & ~(uintptr_t)(ZONE_CHUNK_MAX - 1));
-	if (base > mapped) {
-		munmap(mapped, (size_t)(base - mapped));
-	}
-	if (base + len < mapped + around) {
-		munmap(base + len, (size_t)(mapped + around - (base + len)));
-	}
-	madvise(base, len, MADV_HUGEPAGE); /* advice: without huge pages it is slower, not wrong */
-	return base;
-}
-
-/* Zeroed memory for a chunk of at least `len` bytes; its kind and length are set. False: out of memory, or too long for
- * a chunk. */
-static bool map_chunk(chunk_t *chunk, size_t len)
-{
-	if (len > CHUNK_LEN_MAX - PAGE) {
-		return false;
-	}
-	set_len(chunk, len);
-	if (len <= HEAP_CHUNK_MAX) {
-		chunk->kind = CHUNK_HEAP;
-		chunk->base = calloc(1, len);
-		return chunk->base != NULL;
-	}
-	chunk->base = map_reserved(len);
-	chunk->kind = chunk->base != NULL ? CHUNK_HUGE : CHUNK_MAPPED;
-	if (chunk->base != NULL) {
-		return true;
-	}
-	len = (len + PAGE - 1) & ~(size_t)(PAGE - 1);
-	set_len(chunk, len);
-	if (len >= ZONE_CHUNK_MAX) {
-		chunk->base = map_aligned(len);
-		return chunk->base != NULL;
-	}
-	void *base = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	chunk->base = base != MAP_FAILED ? base : NULL;
-	return chunk->base != NULL;
-}
-
-static void drop_chunk(chunk_t *chunk)
-{
-	unsigned users = atomic_fetch_sub_explicit(&chunk->users, 1, memory_order_acq_rel);
-	assert(users > 0);
-	if (users != 1) {
-		return;
-	}
-	switch ((chunk_kind_t)chunk->kind) {
-	case CHUNK_HEAP: free(chunk->base); break;
-	case CHUNK_MAPPED:
-	case CHUNK_HUGE: munmap(chunk->base, len_of(chunk)); break;
-	case CHUNK_PACKED: /* with all that is around it */
-		zone_slab_free(chunk, (size_t)(chunk->base - (uint8_t *)chunk) + len_of(chunk));
-		return;
-	}
-	free(chunk);
-}
-
-static chunk_t *packed_chunk(const zone_arena_t *arena)
+static zone_chunk_t *packed_chunk(const zone_arena_t *arena)
 {
 	return &((packed_t *)((uintptr_t)arena - offsetof(packed_t, arena)))->chunk;
+}
+
+/* A slot of an arena that isn't packed, for reading. */
+static inline const slot_t *arena_slot(const zone_arena_t *arena, uint32_t i)
+{
+	assert(i < arena->view.chunk_count);
+	return &arena->growth->held[i / SHELF_LEN].shelf->slots[i % SHELF_LEN];
 }
 
 static slot_t arena_slot_of(const zone_arena_t *arena, uint32_t i)
 {
 	assert(i < arena->view.chunk_count);
 	if (arena->growth != NULL) {
-		return arena->growth->slots[i];
+		return *arena_slot(arena, i);
 	}
-	chunk_t *chunk = packed_chunk(arena);
-	return (slot_t){ .chunk = chunk, .used = len_of(chunk), .live = (int64_t)len_of(chunk), .is_about = true };
+	zone_chunk_t *chunk = packed_chunk(arena);
+	return (slot_t){
+		.chunk = chunk, .used = zone_chunk_len(chunk), .live = (int64_t)zone_chunk_len(chunk), .is_about = true
+	};
 }
 
-/* Invariant: every chunk is in use, the readers' table has it, and it holds no more than it has room for. */
+/* Invariant: every chunk is in use, the readers' table has it, it holds no more than it has room for, and the sums are
+ * right. */
 static bool arena_is_sound(const zone_arena_t *arena)
 {
+	size_t size = 0;
+	uint32_t gone = 0;
 	for (uint32_t i = 0; i < arena->view.chunk_count; i++) {
 		slot_t slot = arena_slot_of(arena, i);
 		bool is_sound = slot.chunk == NULL
 						? arena->view.chunks[i] == NULL && slot.used == 0 && slot.live == 0
 						: atomic_load_explicit(&slot.chunk->users, memory_order_relaxed) > 0 &&
 								  arena->view.chunks[i] == slot.chunk->base &&
-								  slot.used <= len_of(slot.chunk) &&
+								  slot.used <= zone_chunk_len(slot.chunk) &&
 								  slot.used % UNIT == 0 &&
 								  slot.live <= (int64_t)slot.used &&
 								  (slot.live >= 0 || slot.is_about);
 		if (!is_sound) {
 			return false;
 		}
+		size += slot.chunk != NULL ? zone_chunk_len(slot.chunk) : 0;
+		gone += slot.is_gone;
 	}
+	return size == zone_arena_size(arena) && (arena->growth == NULL || gone == arena->growth->gone);
+}
+
+/* ---- Shelves ---- */
+
+static void shelf_drop(shelf_t *shelf)
+{
+	unsigned users = atomic_fetch_sub_explicit(&shelf->users, 1, memory_order_acq_rel);
+	assert(users > 0);
+	if (users != 1) {
+		return;
+	}
+	for (uint32_t i = 0; i < shelf->room; i++) {
+		if (shelf->slots[i].chunk != NULL) {
+			zone_chunk_drop(shelf->slots[i].chunk);
+		}
+	}
+	free(shelf);
+}
+
+/* Let an arena have a shelf of its own, with what is in the one that it has, and room for at least `room` slots. False:
+ * out of memory. */
+__attribute__((noinline)) static bool shelf_own(held_t *held, uint32_t room)
+{
+	const uint32_t count = held->shelf != NULL ? held->shelf->room : 0;
+	uint32_t want = count > 0 ? count : SHELF_LEN_MIN;
+	while (want < room) {
+		want *= 2;
+	}
+	shelf_t *shelf = calloc(1, sizeof(*shelf) + want * sizeof(*shelf->slots));
+	if (shelf == NULL) {
+		return false;
+	}
+	atomic_init(&shelf->users, 1);
+	shelf->room = want;
+	for (uint32_t i = 0; i < count; i++) {
+		slot_t *slot = &shelf->slots[i];
+		*slot = held->shelf->slots[i];
+		if (!held->is_own) {
+			slot->mark = slot->used;
+		}
+		if (slot->chunk != NULL) {
+			atomic_fetch_add_explicit(&slot->chunk->users, 1, memory_order_relaxed);
+		}
+	}
+	if (held->shelf != NULL) {
+		shelf_drop(held->shelf);
+	}
+	*held = (held_t){ shelf, true };
 	return true;
+}
+
+/* A slot for writing; NULL: out of memory, never where this arena has written to the slot before. */
+static inline slot_t *arena_own_slot(zone_arena_t *arena, uint32_t i)
+{
+	assert(i < arena->view.chunk_count);
+	held_t *held = &arena->growth->held[i / SHELF_LEN];
+	if (__builtin_expect(!held->is_own, 0) && !shelf_own(held, 0)) {
+		return NULL;
+	}
+	return &held->shelf->slots[i % SHELF_LEN];
+}
+
+/* The same of a number that had none. */
+static slot_t *arena_new_slot(zone_arena_t *arena, uint32_t i)
+{
+	assert(i < arena->growth->room);
+	held_t *held = &arena->growth->held[i / SHELF_LEN];
+	bool is_there = held->is_own && i % SHELF_LEN < held->shelf->room;
+	return is_there || shelf_own(held, i % SHELF_LEN + 1) ? &held->shelf->slots[i % SHELF_LEN] : NULL;
+}
+
+/* No other arena has the chunk. */
+static bool arena_is_sole_user(const zone_arena_t *arena, uint32_t i)
+{
+	return atomic_load_explicit(&arena->growth->held[i / SHELF_LEN].shelf->users, memory_order_relaxed) == 1 &&
+	       atomic_load_explicit(&arena_slot(arena, i)->chunk->users, memory_order_relaxed) == 1;
 }
 
 /* ---- Growing ---- */
@@ -218,11 +226,13 @@ static bool arena_make_room(zone_arena_t *arena, uint32_t room)
 	if (room <= growth->room) {
 		return true;
 	}
-	slot_t *slots = realloc(growth->slots, room * sizeof(*slots));
-	if (slots == NULL) {
+	size_t shelves = (room + SHELF_LEN - 1) / SHELF_LEN, before = (growth->room + SHELF_LEN - 1) / SHELF_LEN;
+	held_t *held = realloc(growth->held, shelves * sizeof(*held));
+	if (held == NULL) {
 		return false;
 	}
-	growth->slots = slots;
+	memset(held + before, 0, (shelves - before) * sizeof(*held));
+	growth->held = held;
 	uint8_t **bases = realloc(growth->bases, room * sizeof(*bases));
 	if (bases == NULL) {
 		return false;
@@ -233,18 +243,11 @@ static bool arena_make_room(zone_arena_t *arena, uint32_t room)
 	return true;
 }
 
-static void set_slot(zone_arena_t *arena, uint32_t i, slot_t slot)
-{
-	assert(i < arena->growth->room);
-	arena->growth->slots[i] = slot;
-	arena->growth->bases[i] = slot.chunk != NULL ? slot.chunk->base : NULL;
-}
-
 /* A number that no chunk of the lineage has had, or the next one. References with number 0 would begin with "none". */
 static uint32_t free_number(const zone_arena_t *arena)
 {
 	for (uint32_t i = 1; i < arena->view.chunk_count; i++) {
-		if (arena->growth->slots[i].chunk == NULL && !arena->growth->slots[i].is_gone) {
+		if (arena_slot(arena, i)->chunk == NULL && !arena_slot(arena, i)->is_gone) {
 			return i;
 		}
 	}
@@ -258,18 +261,20 @@ static uint32_t add_chunk(zone_arena_t *arena, size_t len)
 	if (number == ZONE_CHUNK_COUNT_MAX || (number == room && !arena_make_room(arena, room == 0 ? 4 : 2 * room))) {
 		return NO_CHUNK;
 	}
-	chunk_t *chunk = malloc(sizeof(*chunk));
+	slot_t *slot = arena_new_slot(arena, number);
+	zone_chunk_t *chunk = slot != NULL ? malloc(sizeof(*chunk)) : NULL;
 	if (chunk == NULL) {
 		return NO_CHUNK;
 	}
-	*chunk = (chunk_t){ .base = NULL };
-	if (!map_chunk(chunk, len)) {
+	*chunk = (zone_chunk_t){ .base = NULL };
+	if (!zone_chunk_map(chunk, len)) {
 		free(chunk);
 		return NO_CHUNK;
 	}
 	atomic_init(&chunk->users, 1);
-	bool is_ordered = arena->growth->is_moving || !arena->growth->is_fork;
-	set_slot(arena, number, (slot_t){ .chunk = chunk, .is_ordered = is_ordered });
+	*slot = (slot_t){ .chunk = chunk, .is_ordered = arena->growth->is_moving || !arena->growth->is_fork };
+	arena->growth->bases[number] = chunk->base;
+	arena->growth->size += zone_chunk_len(chunk);
 	arena->view.chunk_count += number == arena->view.chunk_count;
 	return number;
 }
@@ -341,7 +346,7 @@ zone_arena_t *zone_arena_new(size_t first_len)
 		zone_arena_free(arena);
 		return NULL;
 	}
-	arena->growth->slots[0].used = UNIT; /* reference 0 is none */
+	arena_own_slot(arena, 0)->used = UNIT; /* reference 0 is none; add_chunk() wrote to the slot */
 	return arena;
 }
 
@@ -349,9 +354,38 @@ zone_arena_t *zone_arena_new(size_t first_len)
  * chunk: nothing comes there. */
 static zone_ref_t end_of(const zone_arena_t *arena, uint32_t chunk)
 {
-	size_t used = arena->growth->slots[chunk].used;
+	size_t used = arena_slot(arena, chunk)->used;
 	assert(used < ZONE_CHUNK_MAX);
 	return (chunk << ZONE_CHUNK_OFFSET_BITS) + (zone_ref_t)(used / UNIT);
+}
+
+static void fork_shelves(zone_arena_t *arena, const zone_arena_t *parent)
+{
+	growth_t *growth = arena->growth;
+	arena->view.chunk_count = parent->view.chunk_count;
+	memcpy(growth->bases, parent->growth->bases, parent->view.chunk_count * sizeof(*growth->bases));
+	growth->size = parent->growth->size;
+	growth->gone = parent->growth->gone;
+	for (uint32_t i = 0; i * SHELF_LEN < parent->view.chunk_count; i++) {
+		shelf_t *shelf = parent->growth->held[i].shelf;
+		atomic_fetch_add_explicit(&shelf->users, 1, memory_order_relaxed);
+		growth->held[i].shelf = shelf;
+	}
+}
+
+static bool fork_packed(zone_arena_t *arena, const zone_arena_t *parent)
+{
+	slot_t *slot = arena_new_slot(arena, 0);
+	if (slot == NULL) {
+		return false;
+	}
+	*slot = arena_slot_of(parent, 0);
+	slot->mark = slot->used;
+	atomic_fetch_add_explicit(&slot->chunk->users, 1, memory_order_relaxed);
+	arena->view.chunk_count = 1;
+	arena->growth->bases[0] = slot->chunk->base;
+	arena->growth->size = zone_chunk_len(slot->chunk);
+	return true;
 }
 
 zone_arena_t *zone_arena_fork(zone_arena_t *parent)
@@ -362,15 +396,12 @@ zone_arena_t *zone_arena_fork(zone_arena_t *parent)
 	if (arena == NULL) {
 		return NULL;
 	}
-	for (uint32_t i = 0; i < parent->view.chunk_count; i++) {
-		slot_t slot = arena_slot_of(parent, i);
-		if (slot.chunk != NULL) {
-			atomic_fetch_add_explicit(&slot.chunk->users, 1, memory_order_relaxed);
-		}
-		slot.mark = slot.used;
-		set_slot(arena, i, slot);
+	if (parent->growth != NULL) {
+		fork_shelves(arena, parent);
+	} else if (!fork_packed(arena, parent)) {
+		zone_arena_free(arena);
+		return NULL;
 	}
-	arena->view.chunk_count = parent->view.chunk_count;
 	growth_t *growth = arena->growth;
 	growth->current = parent->growth != NULL ? parent->growth->current : 0;
 	growth->moved = parent->growth != NULL ? parent->growth->moved : NO_CHUNK;
@@ -379,11 +410,15 @@ zone_arena_t *zone_arena_fork(zone_arena_t *parent)
 	return arena;
 }
 
-/* From now on the numbers of chunks that were given back may be used again. */
+/* From now on the numbers of chunks that were given back may be used again; where memory is short, not all of them. */
 static void arena_let_reuse(zone_arena_t *arena)
 {
 	for (uint32_t i = 0; i < arena->view.chunk_count; i++) {
-		arena->growth->slots[i].is_gone = false;
+		slot_t *slot = arena_slot(arena, i)->is_gone ? arena_own_slot(arena, i) : NULL;
+		if (slot != NULL) {
+			slot->is_gone = false;
+			arena->growth->gone--;
+		}
 	}
 }
 
@@ -396,8 +431,15 @@ zone_arena_t *zone_arena_restore(uint64_t lineage, const uint64_t *chunk_lens, u
 	}
 	for (uint32_t i = 0; i < chunk_count; i++) {
 		size_t len = (size_t)chunk_lens[i];
+		slot_t *slot = arena_new_slot(arena, i);
+		if (slot == NULL) {
+			zone_arena_free(arena);
+			return NULL;
+		}
 		if (len == 0) { /* whatever the number had is gone from what is stored, too: it may be used again */
-			set_slot(arena, i, (slot_t){ .chunk = NULL, .is_gone = true });
+			*slot = (slot_t){ .chunk = NULL, .is_gone = true };
+			arena->growth->bases[i] = NULL;
+			arena->growth->gone++;
 			arena->view.chunk_count++;
 			continue;
 		}
@@ -409,9 +451,9 @@ zone_arena_t *zone_arena_restore(uint64_t lineage, const uint64_t *chunk_lens, u
 			return NULL;
 		}
 		assert(number == i);
-		arena->growth->slots[i].used = len;
-		arena->growth->slots[i].live = (int64_t)len;
-		arena->growth->slots[i].is_about = true;
+		slot->used = len;
+		slot->live = (int64_t)len;
+		slot->is_about = true;
 		arena->growth->current = i;
 	}
 	arena_let_reuse(arena);
@@ -430,15 +472,15 @@ void zone_arena_free(zone_arena_t *take_arena)
 	}
 	growth_t *growth = take_arena->growth;
 	if (growth == NULL) {
-		drop_chunk(packed_chunk(take_arena));
+		zone_chunk_drop(packed_chunk(take_arena));
 		return;
 	}
-	for (uint32_t i = 0; i < take_arena->view.chunk_count; i++) {
-		if (growth->slots[i].chunk != NULL) {
-			drop_chunk(growth->slots[i].chunk);
+	for (uint32_t i = 0; i * SHELF_LEN < growth->room; i++) {
+		if (growth->held[i].shelf != NULL) {
+			shelf_drop(growth->held[i].shelf);
 		}
 	}
-	free(growth->slots);
+	free(growth->held);
 	free(growth->bases);
 	free(growth->recycled);
 	free(growth);
@@ -465,8 +507,8 @@ static size_t next_chunk_len(const zone_arena_t *arena, unsigned part, size_t le
 /* Take `len` bytes from a chunk, or from a new one, whose number is then in *chunk. */
 static zone_ref_t alloc_in(zone_arena_t *arena, uint32_t *chunk, size_t len)
 {
-	const slot_t *slot = *chunk != NO_CHUNK ? &arena->growth->slots[*chunk] : NULL;
-	if (slot == NULL || slot->used >= ZONE_CHUNK_MAX || len > len_of(slot->chunk) - slot->used) {
+	const slot_t *slot = *chunk != NO_CHUNK ? arena_slot(arena, *chunk) : NULL;
+	if (slot == NULL || slot->used >= ZONE_CHUNK_MAX || len > zone_chunk_len(slot->chunk) - slot->used) {
 		unsigned part = chunk == &arena->growth->brief ? BRIEF_CHUNK_PART
 				: arena->growth->is_fork       ? FORK_CHUNK_PART
 							       : CHUNK_PART;
@@ -476,19 +518,25 @@ static zone_ref_t alloc_in(zone_arena_t *arena, uint32_t *chunk, size_t len)
 		}
 		*chunk = added;
 	}
+	slot_t *own = arena_own_slot(arena, *chunk);
+	if (own == NULL) {
+		return 0;
+	}
 	zone_ref_t ref = end_of(arena, *chunk);
 	/* Chunks come zeroed, but a discarded fork may have written behind its parent's end. */
 	memset(zone_at(&arena->view, ref), 0, len);
-	arena->growth->slots[*chunk].used += len;
+	own->used += len;
 	return ref;
 }
 
 static void arena_count(zone_arena_t *arena, zone_ref_t ref, int64_t by)
 {
-	slot_t *slot = &arena->growth->slots[ref >> ZONE_CHUNK_OFFSET_BITS];
-	slot->live += by;
+	slot_t *slot = arena_own_slot(arena, ref >> ZONE_CHUNK_OFFSET_BITS);
 	arena->growth->live += by;
-	assert(slot->live >= 0 || slot->is_about); /* an image may be wrong */
+	if (slot != NULL) { /* else memory is short, and the chunk seems to have more in use */
+		slot->live += by;
+		assert(slot->live >= 0 || slot->is_about); /* an image may be wrong */
+	}
 }
 
 zone_ref_t zone_arena_alloc(zone_arena_t *arena, size_t len)
@@ -545,7 +593,8 @@ bool zone_arena_is_fork(const zone_arena_t *arena)
 bool zone_arena_is_mine(const zone_arena_t *arena, zone_ref_t ref)
 {
 	size_t off = UNIT * (size_t)(ref & ((1u << ZONE_CHUNK_OFFSET_BITS) - 1));
-	return off >= arena->growth->slots[ref >> ZONE_CHUNK_OFFSET_BITS].mark;
+	uint32_t chunk = ref >> ZONE_CHUNK_OFFSET_BITS;
+	return arena->growth->held[chunk / SHELF_LEN].is_own && off >= arena_slot(arena, chunk)->mark;
 }
 
 int64_t zone_arena_live_change(const zone_arena_t *arena)
@@ -581,36 +630,60 @@ void zone_arena_drop(zone_arena_t *arena, zone_ref_t ref, size_t len)
 /* Give back what a chunk has not used. */
 static void arena_trim(zone_arena_t *arena, uint32_t number)
 {
-	slot_t *slot = &arena->growth->slots[number];
-	chunk_t *chunk = slot->chunk;
-	if (atomic_load_explicit(&chunk->users, memory_order_relaxed) != 1) {
+	const slot_t *slot = arena_slot(arena, number);
+	zone_chunk_t *chunk = slot->chunk;
+	if (!arena_is_sole_user(arena, number)) {
 		return;
 	}
+	arena->growth->size -= zone_chunk_len(chunk);
 	size_t pages_len = (slot->used + PAGE - 1) & ~(size_t)(PAGE - 1);
-	if (chunk->kind == CHUNK_HEAP && slot->used < len_of(chunk)) {
+	if (chunk->kind == ZONE_CHUNK_HEAP && slot->used < zone_chunk_len(chunk)) {
 		uint8_t *base = realloc(chunk->base, slot->used);
 		if (base != NULL) {
 			chunk->base = arena->growth->bases[number] = base;
-			set_len(chunk, slot->used);
+			zone_chunk_set_len(chunk, slot->used);
 		}
-	} else if (chunk->kind == CHUNK_MAPPED && pages_len < len_of(chunk) - len_of(chunk) / 8) {
+	} else if (chunk->kind == ZONE_CHUNK_MAPPED && pages_len < zone_chunk_len(chunk) - zone_chunk_len(chunk) / 8) {
 		/* A huge page that is nearly full stays one. */
-		munmap(chunk->base + pages_len, len_of(chunk) - pages_len);
-		set_len(chunk, pages_len);
+		munmap(chunk->base + pages_len, zone_chunk_len(chunk) - pages_len);
+		zone_chunk_set_len(chunk, pages_len);
 	}
+	arena->growth->size += zone_chunk_len(chunk);
 }
 
 void zone_arena_give_back(zone_arena_t *arena, uint32_t chunk)
 {
-	slot_t *slot = &arena->growth->slots[chunk];
 	assert(chunk < arena->view.chunk_count);
-	if (slot->chunk != NULL) {
-		drop_chunk(slot->chunk);
-		set_slot(arena, chunk, (slot_t){ .chunk = NULL, .is_gone = true });
+	slot_t *slot = arena_slot(arena, chunk)->chunk != NULL ? arena_own_slot(arena, chunk) : NULL;
+	if (slot != NULL) { /* else it has none, or memory is short: it keeps this one */
+		arena->growth->size -= zone_chunk_len(slot->chunk);
+		zone_chunk_drop(slot->chunk);
+		*slot = (slot_t){ .chunk = NULL, .is_gone = true };
+		arena->growth->bases[chunk] = NULL;
+		arena->growth->gone++;
 		arena->growth->current = arena->growth->current == chunk ? NO_CHUNK : arena->growth->current;
 		arena->growth->kept = arena->growth->kept == chunk ? NO_CHUNK : arena->growth->kept;
 		arena->growth->moved = arena->growth->moved == chunk ? NO_CHUNK : arena->growth->moved;
 		arena->growth->brief = arena->growth->brief == chunk ? NO_CHUNK : arena->growth->brief;
+	}
+}
+
+/* Give back the chunks of a shelf in which nothing is in use. */
+static void arena_seal_shelf(zone_arena_t *arena, uint32_t shelf)
+{
+	growth_t *growth = arena->growth;
+	bool has_empty = false;
+	for (uint32_t i = shelf * SHELF_LEN; i < (shelf + 1) * SHELF_LEN && i < arena->view.chunk_count; i++) {
+		bool is_filling = i == growth->current || i == growth->kept || i == growth->moved || i == growth->brief;
+		const slot_t *slot = arena_slot(arena, i);
+		bool is_empty = slot->chunk != NULL && slot->live == 0 && !slot->is_about;
+		if (is_empty && !is_filling) {
+			zone_arena_give_back(arena, i);
+		}
+		has_empty |= is_empty && is_filling;
+	}
+	if (growth->held[shelf].is_own) {
+		growth->held[shelf].shelf->has_empty = has_empty;
 	}
 }
 
@@ -620,11 +693,9 @@ void zone_arena_seal(zone_arena_t *arena, bool pack)
 	growth_t *growth = arena->growth;
 	free(growth->recycled);
 	growth->recycled = NULL;
-	for (uint32_t i = 0; i < arena->view.chunk_count; i++) {
-		bool is_filling = i == growth->current || i == growth->kept || i == growth->moved || i == growth->brief;
-		const slot_t *slot = &growth->slots[i];
-		if (slot->chunk != NULL && slot->live == 0 && !slot->is_about && !is_filling) {
-			zone_arena_give_back(arena, i);
+	for (uint32_t i = 0; i * SHELF_LEN < arena->view.chunk_count; i++) {
+		if (growth->held[i].is_own || growth->held[i].shelf->has_empty) {
+			arena_seal_shelf(arena, i);
 		}
 	}
 	KNOT_ASSERT_SLOW(arena_is_sound(arena));
@@ -640,10 +711,9 @@ void zone_arena_renumber(zone_arena_t *arena)
 {
 	assert(arena->growth != NULL && arena->growth->is_fork);
 	enum { GONE_MIN = 64 };
-	uint32_t gone = 0, used = 0;
-	for (uint32_t i = 0; i < arena->view.chunk_count; i++) {
-		gone += arena->growth->slots[i].is_gone;
-		used += arena->growth->slots[i].chunk != NULL;
+	uint32_t gone = arena->growth->gone, used = 0;
+	for (uint32_t i = 0; i < arena->view.chunk_count && gone > GONE_MIN; i++) {
+		used += arena_slot(arena, i)->chunk != NULL;
 	}
 	if (gone > used + GONE_MIN) {
 		arena->lineage = new_lineage();
@@ -665,17 +735,17 @@ void zone_arena_move(zone_arena_t *arena, bool is_first)
 zone_chunk_use_t zone_arena_chunk_use(const zone_arena_t *arena, uint32_t chunk)
 {
 	slot_t slot = arena_slot_of(arena, chunk);
-	return (zone_chunk_use_t){ slot.chunk != NULL ? len_of(slot.chunk) : 0, slot.live > 0 ? (size_t)slot.live : 0,
-		slot.is_about, slot.is_ordered || slot.is_about };
+	return (zone_chunk_use_t){ slot.chunk != NULL ? zone_chunk_len(slot.chunk) : 0,
+		slot.live > 0 ? (size_t)slot.live : 0, slot.is_about, slot.is_ordered || slot.is_about };
 }
 
 void *zone_arena_pack(zone_arena_t *take_arena, size_t data_len, zone_arena_t **ret_arena)
 {
 	KNOT_ASSERT_SLOW(arena_is_sound(take_arena));
 	enum { PACKED_MAX = 16 * 1024 }; /* bytes: a large arena wouldn't profit, and would be copied */
-	const slot_t *slot = take_arena->growth != NULL ? &take_arena->growth->slots[0] : NULL;
+	const slot_t *slot = take_arena->growth != NULL ? arena_slot(take_arena, 0) : NULL;
 	if (slot == NULL || take_arena->view.chunk_count != 1 || slot->used > PACKED_MAX ||
-			atomic_load_explicit(&slot->chunk->users, memory_order_relaxed) != 1) {
+			!arena_is_sole_user(take_arena, 0)) {
 		return NULL;
 	}
 	assert(data_len >= sizeof(zone_arena_view_t));
@@ -684,8 +754,8 @@ void *zone_arena_pack(zone_arena_t *take_arena, size_t data_len, zone_arena_t **
 	if (packed == NULL) {
 		return NULL;
 	}
-	packed->chunk = (chunk_t){ .kind = CHUNK_PACKED, .base = (uint8_t *)&packed->arena.view + room };
-	set_len(&packed->chunk, used);
+	packed->chunk = (zone_chunk_t){ .kind = ZONE_CHUNK_PACKED, .base = (uint8_t *)&packed->arena.view + room };
+	zone_chunk_set_len(&packed->chunk, used);
 	atomic_init(&packed->chunk.users, 1);
 	packed->arena = (zone_arena_t){ .view = { &packed->chunk.base, 1 }, .lineage = take_arena->lineage };
 	memcpy(packed->chunk.base, take_arena->view.chunks[0], used);
@@ -706,10 +776,5 @@ const zone_arena_view_t *zone_arena_view(const zone_arena_t *arena)
 
 size_t zone_arena_size(const zone_arena_t *arena)
 {
-	size_t size = 0;
-	for (uint32_t i = 0; i < arena->view.chunk_count; i++) {
-		const chunk_t *chunk = arena_slot_of(arena, i).chunk;
-		size += chunk != NULL ? len_of(chunk) : 0;
-	}
-	return size;
+	return arena->growth != NULL ? arena->growth->size : zone_chunk_len(packed_chunk(arena));
 }
