@@ -42,7 +42,7 @@ KNOT_EXPORT knot_name_t knot_name_of(const uint8_t *wire);
  * msg: the whole message from its header; *pos: offset of the name, moved behind it on success.
  * Every pointer must point before the start of the label sequence that it ends, so the walk ends (RFC 1035 4.1.4).
  * KNOT_EMALF as knot_name_read(), a pointer forward, or more than KNOT_LABEL_COUNT_MAX pointers. ret_wire is scratch
- * on failure.
+ * on failure, and behind the name on success.
  */
 KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_name_unpack(
 		knot_bytes_t msg, size_t *pos, uint8_t ret_wire[static KNOT_NAME_MAX], knot_name_t *ret_name);
