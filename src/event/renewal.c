@@ -77,9 +77,7 @@ static bool renewal_should_stop(void *ctx)
 	return __atomic_load_n(&server->jobs.stopping, __ATOMIC_RELAXED);
 }
 
-/* Build, then follow the commits up to the next version. KNOT_OK without a version that was built: it isn't worth
- * while.
- */
+/* Build, then follow the commits up to the next version. KNOT_OK without a version: to build it would save little. */
 static knot_err_t renewal_build(server_t *server, renewal_versions_t *versions)
 {
 	if (versions->fresh == NULL) {

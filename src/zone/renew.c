@@ -113,7 +113,7 @@ static void weigh_absent(weighing_t *w, const zone_contents_t *zone, zone_tree_i
 	for (zone_ref_t ref; (ref = zone_tree_next(iter)) != 0;) {
 		const zone_node_t *absent = zone_at(&zone->arena, ref);
 		zone_link_t self = zone_node_self(absent);
-		if (!(w->used[self / 64] >> self % 64 & 1)) {
+		if (self <= zone->links.count && !(w->used[self / 64] >> self % 64 & 1)) {
 			w->gain += zone_node_size(absent) + sizeof(zone_ref_t);
 		}
 	}
