@@ -7,6 +7,8 @@ over loopback: one record in one update. All threads of a server have one proces
   one       CPU of the server for a commit of one delegation that comes or goes, to the nanosecond, work in the background that falls between two
             commits included; seconds until it is acknowledged; after the OK a query: how many answers lack the change. For sizes, and signed
             (NSEC3, opt-out, by kzonesign; named doesn't take changes of a zone without its keys)
+  sizes     CPU of a commit to a large zone as a share of that to a small one: two servers, in slices by turns, so that what else the machine does
+            meets both
   sessions  commits per second of 64 sessions that each wait for their OK: of 64 zones, and all of one zone (a zone has one transaction at a
             time over the control socket: there sessions take turns)
   batch     10,000 delegations in one commit, and the commit alone
@@ -155,6 +157,52 @@ def bench_one(args):
             key = f"one {size}{' signed' if is_signed else ''}"
             yield key, f"A commit of one record, {size:,} delegations{', signed (NSEC3, opt-out)' if is_signed else ''}", ONE_METRICS, (
                 lambda name, n=size, s=is_signed: one_turn(name, args, n, s))
+
+
+# ---- sizes: a commit to a large zone against one to a small one ----
+
+def sizes_turn(name, args, sizes):
+    """Two servers that stay, slices by turns: what else the machine does meets both."""
+    with contextlib.ExitStack() as stack:
+        served, number, cpus = [], 0, {size: [] for size in sizes}
+        for size in sizes:
+            server = stack.enter_context(make(name, [(args.origin, zones.tld(size, args.origin))], args))
+            server.start(process.processors()[0])
+            server.wait_answer(args.origin)
+            process.settle(server.pid)
+            process.pin(server.pid, process.processors()[0])
+            served.append((size, server, session(server, args)))
+        for _ in range(args.size_slices):
+            for size, server, one in served:
+                one.close()         # before the server ends an idle connection
+                for each in range(WARM_UP):
+                    changes.commit(one, args.origin, delegation(number + each))
+                costs, before = [], process.cpu_clock(server.pid)
+                for each in range(WARM_UP, args.size_commits):
+                    changes.commit(one, args.origin, delegation(number + each))
+                    costs.append(process.cpu_clock(server.pid) - before)
+                    before += costs[-1]
+                cpus[size].append((statistics.median(costs), statistics.mean(costs)))
+            number += args.size_commits
+    result = {"slices": args.size_slices}
+    for index, which in enumerate(("median", "mean")):
+        small, large = ([figures[index] for figures in cpus[size]] for size in sizes)
+        shares = [other / own for own, other in zip(small, large)]
+        result |= {f"small_{which}_s": statistics.median(small), f"large_{which}_s": statistics.median(large), f"{which}_share": statistics.median(shares),
+                   f"{which}_low": at(shares, 0.25), f"{which}_high": at(shares, 0.75)}
+    return result
+
+
+SIZES_METRICS = (("slices", "slices of each", 1, ",.0f"),) + tuple(row for which in ("median", "mean") for row in (
+    (f"small_{which}_s", f"small zone: CPU of a commit, {which} ms", 1e-3, ",.3f"), (f"large_{which}_s", f"large zone: CPU of a commit, {which} ms", 1e-3, ",.3f"),
+    (f"{which}_share", f"large / small, {which}", 1, ".2f"), (f"{which}_low", f"large / small, {which}, lower quartile", 1, ".2f"),
+    (f"{which}_high", f"large / small, {which}, upper quartile", 1, ".2f")))
+
+
+def bench_sizes(args):
+    small, large = args.size_names
+    yield "sizes", f"A commit of one record, {large:,} delegations against {small:,}, in slices by turns", SIZES_METRICS, (
+        lambda name: {} if name in PEERS else sizes_turn(name, args, (small, large)))
 
 
 # ---- sessions: commits per second ----
@@ -530,11 +578,11 @@ def bench_start(args):
                 lambda name, deep=is_deep: start_turn(name, args, size, deep))
 
 
-PARTS = {"one": bench_one, "sessions": bench_sessions, "batch": bench_batch, "random": bench_random, "load": bench_load, "start": bench_start}
+PARTS = {"one": bench_one, "sizes": bench_sizes, "sessions": bench_sessions, "batch": bench_batch, "random": bench_random, "load": bench_load, "start": bench_start}
 
 
 # What --acceptance changes of the options.
-ACCEPTANCE = {"names": [10_000, 1_000_000, 10_000_000], "signed_names": [1_000_000], "batch_names": [1_000_000], "seconds": 20, "peer_seconds": 8,
+ACCEPTANCE = {"names": [10_000, 1_000_000], "size_names": [10_000, 10_000_000], "signed_names": [1_000_000], "batch_names": [1_000_000], "seconds": 20, "peer_seconds": 8,
               "random": 200_000, "random_seconds": 90, "random_ahead": 20, "slices": 10, "peer_rows": "one 1000000|sessions|batch 1000000"}
 
 
@@ -545,6 +593,9 @@ def parse_args():
     parser.add_argument("--parts", type=lambda text: text.split(","), default=[part for part in PARTS if part != "load" or os.geteuid() == 0],
                         metavar="PART,...", help=f"[{','.join(PARTS)}; load only as root]")
     parser.add_argument("-n", "--names", type=options.sizes, default=[10_000, 1_000_000], metavar="N,...", help="delegations of one [10k,1M]")
+    parser.add_argument("--size-names", type=options.sizes, default=[10_000, 1_000_000], metavar="SMALL,LARGE", help="delegations of sizes [10k,1M]")
+    parser.add_argument("--size-slices", type=int, default=20, help="of sizes, for each zone [%(default)s]")
+    parser.add_argument("--size-commits", type=int, default=500, help="in a slice, an even number [%(default)s]")
     parser.add_argument("--signed-names", type=options.sizes, default=[10_000, 1_000_000], metavar="N,...", help="those of one, signed [10k,1M]")
     parser.add_argument("--batch-names", type=options.sizes, default=[10_000, 1_000_000], metavar="N,...", help="those of batch [10k,1M]")
     parser.add_argument("-c", "--commits", type=int, default=10_000, help="of one, at most [%(default)s]")
@@ -577,6 +628,8 @@ def parse_args():
     unknown = set(args.parts) - set(PARTS)
     if unknown:
         parser.error(f"unknown part {', '.join(sorted(unknown))}: {', '.join(PARTS)}")
+    if len(args.size_names) != 2 or args.size_commits % 2 != 0 or args.size_commits <= WARM_UP:
+        parser.error(f"--size-names takes two sizes, --size-commits an even number above {WARM_UP}")
     if not args.prepare and ("load" in args.parts or args.acceptance):
         options.need_root(parser)
     return args
@@ -584,7 +637,7 @@ def parse_args():
 
 def prepare(args):
     """Make the zones; they are kept in the build tree."""
-    for size in {*args.names, *args.batch_names, args.random_names, args.load_names, args.start_names}:
+    for size in {*args.names, *args.size_names, *args.batch_names, args.random_names, args.load_names, args.start_names}:
         zones.tld(size, args.origin)
     for size in args.signed_names if True in args.signed else ():
         zones.signed(size, args.origin)
