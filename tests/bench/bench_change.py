@@ -14,10 +14,12 @@ over loopback: one record in one update. All threads of a server have one proces
   batch     10,000 delegations in one commit, and the commit alone
   random    delegations, DS and glue come and go at random: memory meanwhile against a server that has just loaded the zone, the longest
             commit, and the longest that one of 1,000 queries a second waits, against the same without commits
-  load      over AF_XDP: replies per second and per second of CPU of the thread that answers, and latency: without commits, with 1,000 a second,
-            and with as many at a neighbour, a second server of the same build with the same zone, in short slices by turns. The thread that
-            answers has one processor; all others, the neighbour, the load and the commits have the other one. So what commits cost answering
-            is with/neighbour; neighbour/without is what it costs that so much shares a processor. Needs root
+  load      over AF_XDP: replies per second of as many queries as the generator sends in each state, replies per second of CPU of the thread that
+            answers, and latency: without commits, with 1,000 a second, and with as many at a neighbour, a second server of the same build with the
+            same zone, in short slices by turns. The thread that answers has the processor that devices interrupt least,
+            and goes before other programs there. The load has another one,
+            and so have all else: the servers' other threads, the neighbour, the commits; with two processors these two are the same. So what commits cost
+            answering is with/neighbour; neighbour/without is what it costs that a program on another processor writes as much. Needs root
   start     a start after kill -9, when a checkpoint and then 10,000 commits were made (as many as fit into a minute): seconds to the first
             answer, and the commits that are gone; with Bowline once more where journal-max-depth lets no changes be merged
 A server that needs a second for each commit makes fewer of them than asked for: rows say how many.
@@ -35,7 +37,6 @@ import signal
 import socket
 import statistics
 import sys
-import tempfile
 import threading
 import time
 
@@ -47,9 +48,16 @@ PEERS = ("knot", "named")
 WHAT = """\
 Zones changed from outside while they are served. Bowline's commits, and Knot's with its journal, are on the disk when they are acknowledged.
 
-- Commits at a *neighbour*: a second server of the same build gets them, whose threads share a processor with the load generator, as those of the measured server
-  do that don't answer. So with/neighbour is what commits cost answering; neighbour/without is what it costs that two processors are shared by all of them. The
-  quartiles are those of the ratios of slices that followed each other.
+- Commits at a *neighbour*: a second server of the same build gets them, whose threads run where those of the measured server do that don't answer. So
+  with/neighbour is what commits cost answering; neighbour/without is what it costs that another program beside it writes as much: caches, memory, disk.
+  The quartiles are those of the ratios of slices that followed each other.
+- Replies during commits are of a rate that the generator keeps in each state (--load-rate), and it goes before all else on its processor. With as many queries as
+  it can send, it would share that processor with the commits, and replies/s would say how many queries it could send meanwhile. What the thread could answer at most
+  is replies per second of its CPU.
+- Latency during commits is from the moment before a query is sent to the moment when the kernel has the reply: a program that asks waits for its processor, which
+  it shares with the commits, and that isn't the server's time. The answering thread goes before other programs on its processor (SCHED_FIFO), and no other thread of
+  either server runs there: it has the processor as if that were set apart for it. *Waited for its processor* is what remains: the kernel of this machine takes no
+  processor from a program that is in a system call. With --load-shared the thread has no such right.
 - A query that waits while the server uses less CPU than the wait is long waits for the machine: another program, or the host of the virtual machine."""
 WARM_UP = 4
 KNOT_TEXT = """\
@@ -432,43 +440,35 @@ class Paced:
             raise self.error
 
 
-def latencies(pair, queries, args):
-    """Seconds of each answer at a modest rate, from what dnsperf says of each. It goes before whatever else wants its processor.
-
-    It writes to a file: this process would be late to empty a pipe, and dnsperf waits for it.
-    """
-    with tempfile.NamedTemporaryFile("r", encoding="ascii", errors="replace") as said:
-        pair.exec(pair.client, "sh", "-c", 'exec >"$0" "$@"', said.name, "chrt", "-f", "1", "dnsperf", "-v", "-s", pair.server4, "-d", str(queries),
-                  "-Q", str(args.latency_rate), "-l", str(args.load_seconds), "-c", "4", timeout=args.load_seconds + 60)
-        text = said.read()
-    found = [float(value) for value in re.findall(r"^> \S+ \S+ \S+ ([\d.]+)$", text, re.M)]
-    if not found:
-        raise RuntimeError(f"dnsperf says nothing of latency: {text[:2000]}")
-    return found
-
-
 # Commits nowhere, at a second server whose threads are where this one's others are, and at this one. So neighbour/without is what it costs
-# that two processors are shared, and with/neighbour what commits cost answering itself.
-LOAD_STATES = ("without", "neighbour", "with")
+# that another program writes as much beside it, and with/neighbour what commits cost answering itself.
+LOAD_WORDS = (("without", "without commits"), ("neighbour", "commits at the neighbour"), ("with", "with commits"))
+LOAD_STATES = tuple(state for state, _ in LOAD_WORDS)
 LOAD_FIGURES = (
     # key, what, unit, format
-    ("most_per_s", "replies/s", 1, ",.0f"), ("most_per_cpu_s", "replies per second of CPU of the thread", 1, ",.0f"),
+    ("per_s", "replies/s", 1, ",.0f"), ("per_cpu_s", "replies per second of CPU of the thread", 1, ",.0f"),
     ("p50_s", "latency, median ms", 1e-3, ",.3f"), ("p99_s", "latency, 99 % ms", 1e-3, ",.3f"))
 LOAD_RATIOS = ("neighbour / without", "with / neighbour", "with / without")
 
 
-def load_slice(server, pair, one, numbers, args, queries, answering):
+def thread_figures(server, thread):
+    return process.threads(server.pid)[thread], process.waited(server.pid, thread), process.faults(server.pid, thread)
+
+
+def load_slice(server, pair, one, numbers, args, queries, answering, load_on):
     """One short turn. one: the session that commits; None: no commits."""
     rate = args.commit_rate if one is not None else 0
     with Paced(one, args.origin, rate, numbers) as paced:
-        before, faults = process.threads(server.pid)[answering], process.faults(server.pid, answering)
-        replies, _, _ = loads.gun(pair, queries, args.most, args.load_seconds)
-        cpu, faults = process.threads(server.pid)[answering] - before, process.faults(server.pid, answering) - faults
-    result = {"most_per_s": replies / args.load_seconds, "most_per_cpu_s": replies / cpu, "faults_per_s": faults / args.load_seconds,
+        before = thread_figures(server, answering)
+        replies, _, _ = loads.gun(pair, queries, args.load_rate, args.load_seconds, first_on=load_on)
+        cpu, _, faults = (now - then for now, then in zip(thread_figures(server, answering), before))
+    result = {"per_s": replies / args.load_seconds, "per_cpu_s": replies / cpu, "faults_per_s": faults / args.load_seconds,
               "commits_per_s": paced.done / paced.seconds if rate else 0.0}
     with Paced(one, args.origin, rate, numbers):
-        times = latencies(pair, zones.plain(queries), args)
-    return result | {"p50_s": at(times, 0.5), "p99_s": at(times, 0.99)}
+        waited = process.waited(server.pid, answering)
+        times = loads.waits(pair, loads.messages(zones.plain(queries)), args.latency_rate, args.load_seconds, load_on)
+        waited = process.waited(server.pid, answering) - waited
+    return result | {"p50_s": at(times, 0.5), "p99_s": at(times, 0.99), "waited_s": waited / args.load_seconds}
 
 
 def find_answering(server, pair, queries, args):
@@ -494,7 +494,7 @@ def load_turn(name, args, size):
     if name.split("=")[0] == "named":
         return {}
     zone = zones.tld(size, args.origin)
-    queries, mine, others = zones.questions(zone, args.origin), *process.processors()
+    queries, (mine, load_on, others) = zones.questions(zone, args.origin), process.apart()
     with Pair() as pair, make(name, [(args.origin, zone)], args) as neighbour, \
             make(name, [(args.origin, zone)], args, address=pair.server4, port=53, namespace=pair.server, xdp=pair.server_if) as server:
         for each in (neighbour, server):
@@ -506,6 +506,8 @@ def load_turn(name, args, size):
         for each in (neighbour, server):
             process.pin(each.pid, others)
         os.sched_setaffinity(answering, {mine})
+        if not args.load_shared:
+            os.sched_setscheduler(answering, os.SCHED_FIFO, os.sched_param(1))
         sessions = {"without": (None, None), **{state: (session(each, args), iter(range(1 << 40))) for state, each in
                                                 (("neighbour", neighbour), ("with", server))}}
         slices = {state: [] for state in LOAD_STATES}
@@ -513,16 +515,16 @@ def load_turn(name, args, size):
             for number in range(args.slices):
                 for turn in range(len(LOAD_STATES)):
                     state = LOAD_STATES[(number + turn) % len(LOAD_STATES)]
-                    slices[state].append(load_slice(server, pair, *sessions[state], args, queries, answering))
+                    slices[state].append(load_slice(server, pair, *sessions[state], args, queries, answering, load_on))
     return load_result(slices) | {"slices": args.slices}
 
 
 LOAD_METRICS = (
     ("slices", "slices of each", 1, ",.0f"), ("commits_per_s_with", "commits per second meanwhile", 1, ",.0f"),
     ("commits_per_s_neighbour", "commits per second at the neighbour", 1, ",.0f"),
+    *((f"waited_s_{state}", f"ms per second that the thread waited for its processor, {words}", 1e-3, ",.2f") for state, words in LOAD_WORDS),
     ("faults_per_s_with", "page faults per second of the thread, with commits", 1, ",.0f"),
-    *((f"{key}_{state}", f"{what}, {words}", unit, form) for key, what, unit, form in LOAD_FIGURES for state, words in (
-        ("without", "without commits"), ("neighbour", "commits at the neighbour"), ("with", "with commits"))),
+    *((f"{key}_{state}", f"{what}, {words}", unit, form) for key, what, unit, form in LOAD_FIGURES for state, words in LOAD_WORDS),
     *((f"{key} {ratio}{end}", f"{what}, {ratio}{words}", 1, ".3f") for key, what, _, _ in LOAD_FIGURES for ratio in LOAD_RATIOS for end, words in (
         ("", ""), (" low", ", lower quartile"), (" high", ", upper quartile"))))
 
@@ -613,10 +615,11 @@ def parse_args():
     parser.add_argument("--random-ahead", type=int, default=1, help="commits that the session sends at once, before it waits for their OK [%(default)s]")
     parser.add_argument("--load-names", type=options.size, default=1_000_000, help="delegations [%(default)s]")
     parser.add_argument("--load-seconds", type=int, default=1, help="of each slice of load [%(default)s]")
+    parser.add_argument("--load-shared", action="store_true", help="other programs may take the answering thread's processor from it in load")
     parser.add_argument("--slices", type=int, default=12, help="of each state of load [%(default)s]")
     parser.add_argument("--commit-rate", type=int, default=1000, help="commits per second of load [%(default)s]")
     parser.add_argument("-r", "--rate", type=int, default=60_000, help="queries per second that warm up load [%(default)s]")
-    parser.add_argument("-m", "--most", type=int, default=5_000_000, help="queries per second where there is no measure [%(default)s]")
+    parser.add_argument("--load-rate", type=int, default=100_000, help="queries per second whose replies are counted in load [%(default)s]")
     parser.add_argument("--latency-rate", type=int, default=5000, help="queries per second whose latency is measured [%(default)s]")
     parser.add_argument("--start-names", type=options.size, default=1_000_000, help="delegations [%(default)s]")
     parser.add_argument("--start-commits", type=int, default=10_000, help="[%(default)s]")

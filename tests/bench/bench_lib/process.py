@@ -125,6 +125,26 @@ def processors():
     return usable[-1], usable[0]
 
 
+def interrupts():
+    """{processor: interrupts that devices have sent to it so far}"""
+    head, *lines = pathlib.Path("/proc/interrupts").read_text(encoding="ascii", errors="replace").splitlines()
+    numbers = [int(word.removeprefix("CPU")) for word in head.split()]
+    counts = dict.fromkeys(numbers, 0)
+    for name, _, rest in (line.partition(":") for line in lines):
+        if name.strip().isdigit():
+            for number, count in zip(numbers, rest.split()):
+                counts[number] += int(count)
+    return counts
+
+
+def apart():
+    """(a processor for the thread that is measured, the load's, one for all else): the first is that which devices interrupt least, as an operator
+    chooses it. All else shares the load's on a machine with two."""
+    counts = interrupts()
+    usable = sorted(os.sched_getaffinity(0), key=lambda number: counts.get(number, 0))
+    return usable[0], usable[-1], usable[-2 if len(usable) > 2 else -1]
+
+
 @contextlib.contextmanager
 def on_processor(processor):
     """What is started in the block begins on that processor. None: no change."""
