@@ -5,6 +5,7 @@
 #include "src/event/zone_edit.h"
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
+#include "src/sys/thread.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -623,6 +624,7 @@ static void session_run_command(session_t *session, const command_t *command)
 	session->command = command->name;
 	session->command_flags = command->flags;
 	session_log_received(session);
+	sys_thread_step_aside();
 	bool is_alone = session_must_be_alone(session, command);
 	knot_err_t err = (command->flags & COMMAND_FREE) != 0 && !is_alone ? KNOT_OK
 									   : session_take_lock(session, is_alone);

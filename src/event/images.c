@@ -350,6 +350,7 @@ static void images_run_writer(void *arg)
 		images->wanted = false;
 		bool retries = images->failing;
 		sys_mutex_unlock(&images->lock);
+		sys_thread_step_aside();
 		if (retries) {
 			images->params.retry(images->params.ctx);
 		}

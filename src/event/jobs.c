@@ -6,6 +6,7 @@
 
 #include "src/sys/clock.h"
 #include "src/sys/process.h"
+#include "src/sys/thread.h"
 
 void jobs_init(jobs_t *jobs, unsigned worker_count, const jobs_params_t *params)
 {
@@ -320,6 +321,11 @@ static void jobs_run_one(jobs_t *jobs, const agenda_item_t *item) SYS_REQUIRES(j
 	jobs_mark_begun(jobs, item->zone, item->ticket);
 	jobs_wake_another(jobs);
 	sys_mutex_unlock(&jobs->lock);
+	if (item->event == EVENT_LOAD) {
+		sys_thread_step_back(); /* a start needs all CPUs: nothing is answered before */
+	} else {
+		sys_thread_step_aside();
+	}
 	job_outcome_t outcome = { .load = LOAD_UNCHANGED };
 	knot_err_t result = jobs->calls.run(item->zone, item->event, item->how, &outcome, jobs->calls.ctx);
 	sys_mutex_lock(&jobs->lock);

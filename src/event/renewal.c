@@ -7,6 +7,7 @@
 #include "src/event/publish.h"
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
+#include "src/sys/thread.h"
 #include "src/zone/compact.h"
 #include "src/zone/image.h"
 #include "src/zone/renew.h"
@@ -103,6 +104,7 @@ static void renewal_work(server_t *server) SYS_REQUIRES(server->jobs.lock)
 	bool is_dropped = renewal->state == RENEWAL_DROPS;
 	renewal_versions_t versions = renewal_take(renewal, RENEWAL_WORKS);
 	sys_mutex_unlock(&server->jobs.lock);
+	sys_thread_step_aside();
 	knot_err_t err = is_dropped ? KNOT_OK : renewal_build(server, &versions);
 	sys_mutex_lock(&server->jobs.lock);
 	if (renewal->entry != NULL) { /* for its turn; or its compaction has waited */

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -58,6 +59,70 @@ static void be_prompt(void)
 	}
 }
 
+/* ---- CPUs of threads that answer ---- */
+
+/* What steps aside needs a quarter of the CPUs: few would hold up what all background threads have to do. */
+enum { SHARE_MIN = 4 };
+
+/* How many threads that answer are pinned to each CPU, and how often that has changed. */
+static _Atomic unsigned alone_on[CPU_SETSIZE];
+static _Atomic unsigned alone_changes;
+
+/* Of a thread that steps aside: the state of alone_changes that it knows, the CPUs that it had and those that it kept.
+ */
+static _Thread_local struct {
+	unsigned changes;
+	bool is_aside;
+	cpu_set_t had, kept;
+} own;
+
+static void thread_begin_alone(sys_thread_t *thread)
+{
+	thread->is_alone = true;
+	atomic_fetch_add(&alone_on[thread->cpu], 1);
+	atomic_fetch_add(&alone_changes, 1);
+}
+
+static void thread_end_alone(sys_thread_t *thread)
+{
+	thread->is_alone = false;
+	atomic_fetch_sub(&alone_on[thread->cpu], 1);
+	atomic_fetch_add(&alone_changes, 1);
+}
+
+void sys_thread_step_back(void)
+{
+	cpu_set_t now;
+	if (own.is_aside && sched_getaffinity(0, sizeof(now), &now) == 0 && CPU_EQUAL(&now, &own.kept)) {
+		(void)sched_setaffinity(0, sizeof(own.had), &own.had);
+	}
+	own.is_aside = false;
+	own.changes = 0;
+}
+
+void sys_thread_step_aside(void)
+{
+	unsigned changes = atomic_load(&alone_changes);
+	if (changes == own.changes) {
+		return;
+	}
+	sys_thread_step_back();
+	own.changes = changes;
+	if (sched_getaffinity(0, sizeof(own.had), &own.had) != 0) {
+		return; /* more CPUs than a set has room for */
+	}
+	CPU_ZERO(&own.kept);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (CPU_ISSET(cpu, &own.had) && atomic_load(&alone_on[cpu]) == 0) {
+			CPU_SET(cpu, &own.kept);
+		}
+	}
+	bool has_room = CPU_COUNT(&own.kept) * SHARE_MIN >= CPU_COUNT(&own.had) && !CPU_EQUAL(&own.kept, &own.had);
+	own.is_aside = has_room && sched_setaffinity(0, sizeof(own.kept), &own.kept) == 0;
+}
+
+/* ---- Start and end ---- */
+
 static void *thread_main(void *arg)
 {
 	sys_thread_t *thread = arg;
@@ -81,6 +146,7 @@ static void *thread_main(void *arg)
 
 knot_err_t sys_thread_start(sys_thread_t *thread)
 {
+	sys_thread_step_back(); /* it begins with the CPUs of the one that starts it */
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -91,12 +157,15 @@ knot_err_t sys_thread_start(sys_thread_t *thread)
 	}
 	thread->started = true;
 	pthread_setname_np(thread->id, thread->name);
-	if (thread->cpu >= 0) {
+	thread->is_alone = false;
+	if (thread->cpu >= 0 && thread->cpu < CPU_SETSIZE) {
 		cpu_set_t set;
 		CPU_ZERO(&set);
 		CPU_SET((unsigned)thread->cpu, &set);
 		/* A CPU outside of our cpuset: the thread then runs where it may, and the start still succeeds. */
-		(void)pthread_setaffinity_np(thread->id, sizeof(set), &set);
+		if (pthread_setaffinity_np(thread->id, sizeof(set), &set) == 0 && thread->answers) {
+			thread_begin_alone(thread);
+		}
 	}
 	return KNOT_OK;
 }
@@ -107,6 +176,9 @@ void sys_thread_join(sys_thread_t *thread)
 	if (thread->started) {
 		pthread_join(thread->id, NULL);
 		thread->started = false;
+		if (thread->is_alone) {
+			thread_end_alone(thread);
+		}
 	}
 }
 

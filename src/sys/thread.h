@@ -20,6 +20,7 @@ typedef struct {
 	void *arg;    /* borrowed for as long as the thread runs */
 	pthread_t id; /* set by sys_thread_start() */
 	bool started;
+	bool is_alone; /* others step aside from its CPU; set by sys_thread_start() */
 } sys_thread_t;
 
 /** Start the thread that *thread describes; *thread must stay in place until it is joined. An errno code on failure. */
@@ -27,6 +28,17 @@ KNOT_MUST_USE knot_err_t sys_thread_start(sys_thread_t *thread);
 
 /** Wait for the end of a thread; nothing if it was never started. The calling thread must not be in a read section. */
 void sys_thread_join(sys_thread_t *thread);
+
+/**
+ * Leave the CPUs that threads which answer are pinned to: of the CPUs that the calling thread has it keeps the others,
+ * or all of them if the others are less than a quarter. Call it before a unit of work that may take a while, as such
+ * threads come and go; if none has since the last call, that costs a load. If the operator has chosen other CPUs
+ * meanwhile (taskset), these count.
+ */
+void sys_thread_step_aside(void);
+
+/** The calling thread has the CPUs again that sys_thread_step_aside() took from it. */
+void sys_thread_step_back(void);
 
 /** Online CPUs, at least 1. */
 unsigned sys_cpu_count(void);
