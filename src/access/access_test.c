@@ -59,6 +59,12 @@ static const row_t rows[] = {
 	{ "the first rule decides", ACL("[a, d]", "acl:\n  - id: d\n    deny: on\n  - id: a\n    action: transfer\n"),
 			TRANSFER, TCP, "192.0.2.1", NULL, NULL, "+a" },
 
+	{ "a query that is signed, no action", ACL("n", "acl:\n  - id: n\n    key: k1\n"), QUERY, UDP, "192.0.2.1",
+			"k1", NULL, "+n" },
+	{ "no action denies whatever is updated",
+			ACL("[n, a]", "acl:\n  - id: a\n    action: update\n  - id: n\n    update-type: TXT\n"), UPDATE,
+			UDP, "192.0.2.1", NULL, "x. A", "-n" },
+
 	/* Addresses. */
 	{ "address", ACL("a", "acl:\n  - id: a\n    address: 192.0.2.1\n    action: notify\n"), NOTIFY, UDP,
 			"192.0.2.1", NULL, NULL, "+a" },
