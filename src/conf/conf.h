@@ -168,6 +168,7 @@ typedef enum {
 	CONF_MOD_COOKIES,
 	CONF_MOD_NOUDP,
 	CONF_MOD_QUERYACL,
+	CONF_MOD_RRL,
 	CONF_MOD_STATS,
 	CONF_MOD_END,
 } conf_mod_t;
@@ -193,6 +194,20 @@ typedef struct {
 	conf_nets_t addresses;  /* of clients */
 	conf_nets_t interfaces; /* of this server */
 } conf_mod_queryacl_t;
+
+/** One block of section `mod-rrl`. A rate of 0 is no limit. */
+typedef struct {
+	const char *id;
+	uint64_t rate_limit;         /* answers per second to an address; at most 1000 * instant_limit */
+	uint32_t instant_limit;      /* answers at once */
+	uint32_t slip;               /* every n-th beyond the limit is truncated; 0: none is */
+	uint32_t time_rate_limit;    /* microseconds of CPU time per second */
+	uint32_t time_instant_limit; /* microseconds at once */
+	uint32_t table_size;         /* entries */
+	uint32_t log_period_ms;      /* 0: no log */
+	conf_nets_t whitelist;
+	bool dry_run;
+} conf_mod_rrl_t;
 
 /** One block of section `mod-stats`: which counters are kept. */
 typedef struct {

@@ -42,6 +42,7 @@ const conf_section_t *const conf_mod_sections[CONF_MOD_END] = {
 	[CONF_MOD_COOKIES] = &conf_section_mod_cookies,
 	[CONF_MOD_NOUDP] = &conf_section_mod_noudp,
 	[CONF_MOD_QUERYACL] = &conf_section_mod_queryacl,
+	[CONF_MOD_RRL] = &conf_section_mod_rrl,
 	[CONF_MOD_STATS] = &conf_section_mod_stats,
 };
 const size_t conf_section_count = KNOT_LEN(conf_sections);

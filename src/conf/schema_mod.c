@@ -220,31 +220,35 @@ const conf_section_t conf_section_mod_queryacl = {
 
 #define RRL_MAX (MAX32 / 768 - 1)
 static const conf_row_t rrl_rows[] = {
-	MOD_ID,
-	{ .name = "rate-limit", INT(0, RRL_MAX * 1000), .dflt = "50", TUNING,
-	  .doc = "Answers per second to one address; at most 1000 times instant-limit." },
-	{ .name = "instant-limit", INT(1, RRL_MAX), .dflt = "125", TUNING,
-	  .doc = "Answers to one address that may be sent at once, in a burst." },
-	{ .name = "slip", INT(0, 100), .dflt = "1", TUNING,
+	MOD_ID_OF(conf_mod_rrl_t),
+	{ .name = "rate-limit", INT(0, RRL_MAX * 1000), CONF_AT(conf_mod_rrl_t, rate_limit), .dflt = "50",
+	  .doc = "Answers over UDP per second to one address; at most 1000 times instant-limit. Networks may get multiples: "
+	         "an IPv4 /24 32, a /20 256, a /18 768; an IPv6 /64 2, a /56 3, a /48 4, a /32 64 times as many. 0: no limit." },
+	{ .name = "instant-limit", INT(1, RRL_MAX), CONF_AT(conf_mod_rrl_t, instant_limit), .dflt = "125",
+	  .doc = "Answers over UDP to one address that may be sent at once, in a burst; networks as above." },
+	{ .name = "slip", INT(0, 100), CONF_AT(conf_mod_rrl_t, slip), .dflt = "1",
 	  .doc = "Truncate one of this number of answers that exceed the limit and drop the others; 0 drops all. "
-	         "Truncated answers let real clients repeat the query over TCP." },
-	{ .name = "time-rate-limit", INT(0, 1000000000), .dflt = "5000", TUNING,
-	  .doc = "CPU time in microseconds per second for the queries of one address." },
-	{ .name = "time-instant-limit", INT(1, 1000000), .dflt = "5000", TUNING,
+	         "Truncated answers let real clients repeat the query over TCP. Each worker counts by itself." },
+	{ .name = "time-rate-limit", INT(0, 1000000000), CONF_AT(conf_mod_rrl_t, time_rate_limit), .dflt = "5000",
+	  .doc = "CPU time in microseconds per second for the queries of one address over other transports than UDP; "
+	         "networks as above. What exceeds it is dropped. 0: no limit." },
+	{ .name = "time-instant-limit", INT(1, 1000000), CONF_AT(conf_mod_rrl_t, time_instant_limit), .dflt = "5000",
 	  .doc = "CPU time in microseconds for the queries of one address at once, in a burst." },
-	{ .name = "table-size", INT(1, MAX31), .dflt = "524288", TUNING,
-	  .doc = "Number of entries in the table of addresses. A larger one is more exact and takes more memory." },
-	{ .name = "whitelist", .type = CONF_NET, MULTI, TUNING, .doc = "Addresses and networks without a limit." },
-	{ .name = "log-period", INT(0, MAX31), .dflt = "30000", TUNING,
-	  .doc = "Time in milliseconds between log lines about limited addresses." },
-	{ .name = "dry-run", BOOL, .dflt = "off", TUNING,
-	  .doc = "Count what exceeds the limits, but limit nothing. Use it to find the right limits." },
+	{ .name = "table-size", INT(1, MAX31), CONF_AT(conf_mod_rrl_t, table_size), .dflt = "524288",
+	  .doc = "Number of entries in the table of addresses and networks, rounded up to a power of two; 8 bytes each, "
+	         "for each of the two limits. A larger one is more exact." },
+	{ .name = "whitelist", .type = CONF_NET, MULTI, CONF_AT(conf_mod_rrl_t, whitelist),
+	  .doc = "Addresses, networks and ranges without a limit." },
+	{ .name = "log-period", INT(0, MAX31), CONF_AT(conf_mod_rrl_t, log_period_ms), .dflt = "30000",
+	  .doc = "Least time in milliseconds between log lines about limited addresses; 0: no such lines." },
+	{ .name = "dry-run", BOOL, CONF_AT(conf_mod_rrl_t, dry_run), .dflt = "off",
+	  .doc = "Count and log what exceeds the limits, but limit nothing. Use it to find the right limits." },
 };
 const conf_section_t conf_section_mod_rrl = {
 	MODULE("mod-rrl"),
 	SCOPE_BOTH,
-	REFUSED,
 	ROWS(rrl_rows),
+	.struct_size = sizeof(conf_mod_rrl_t),
 	.check = conf_check_rrl,
 	.doc = "Response rate limiting, against amplification attacks.",
 };

@@ -32,7 +32,7 @@ mod-stats:
 template:
   - id: default
     storage: /var/lib/knot
-    global-module: [ mod-cookies, mod-stats/all ]
+    global-module: [ mod-cookies, mod-rrl, mod-stats/all ]
 zone:
   - domain: example.com
 """
