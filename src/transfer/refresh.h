@@ -4,7 +4,7 @@
  *
  * A refresh_t decides and does nothing: each step takes what happened and when, and returns what is to be done next,
  * with what the log should say. It sees no socket, clock or zone. The caller asks the primaries (one question at a
- * time), applies transfers, and keeps refresh_t.state when the last step has come. A run ends after at most four
+ * time), applies transfers, and keeps refresh_t.state when the last step has come. A run ends after at most three
  * questions per remote and one per further address. One thread; no allocation. It lives as long as the run, params with
  * it.
  *

@@ -229,7 +229,7 @@ static void take_step(world_t *w)
 		check(w, action->remote < remote_count(w), "no such remote");
 		check(w, action->address < w->remotes[action->remote].address_count, "no such address");
 		w->counts->questions++;
-		check(w, ++w->questions <= 5u * remote_count(w) + WORLD_REMOTES_MAX, "a run without an end");
+		check(w, ++w->questions <= 4u * remote_count(w), "a run without an end");
 		if (action->kind != REFRESH_ASK_SOA) {
 			bool is_slow = sim_chance(&w->random, w->weather->slow);
 			took_s = sim_below(&w->random, is_slow ? 3600 : 20);
