@@ -11,6 +11,7 @@
 #include "src/answer/answer_test_query.h"
 #include "src/answer/answer_test_zones.h"
 #include "src/conf/load.h"
+#include "src/modules/cookies/cookie.h"
 #include "src/modules/module.h"
 #include "src/net/request.h"
 #include "src/zone/nsec3_hash.h"
@@ -37,30 +38,41 @@ typedef struct {
 	const char *name; /* of the question; % becomes a number */
 	uint16_t type;
 	bool edns, dnssec_ok;
-	bool frames; /* from frame to frame, in batches */
-	bool stats;  /* with mod-stats as a global module */
-	bool tcp;    /* from segment to segment, over connections that stay open */
+	bool frames;        /* from frame to frame, in batches */
+	const char *module; /* a global module, with the settings of its block `all`; NULL: none */
+	bool tcp;           /* from segment to segment, over connections that stay open */
 	uint8_t rcode;
+	bool cookie; /* each question has a good one */
 } row_t;
 
 static const row_t rows[] = {
-	{ "referral", "www.d%.plain.", KNOT_TYPE_A, false, false, false, false, false, 0 },
-	{ "referral, EDNS", "www.d%.plain.", KNOT_TYPE_A, true, false, false, false, false, 0 },
-	{ "referral, DO, opt-out", "www.d%.signed.", KNOT_TYPE_A, true, true, false, false, false, 0 },
-	{ "nxdomain", "x%.plain.", KNOT_TYPE_A, false, false, false, false, false, 3 },
-	{ "nxdomain, EDNS", "x%.plain.", KNOT_TYPE_A, true, false, false, false, false, 3 },
-	{ "nxdomain, DO, opt-out", "x%.signed.", KNOT_TYPE_A, true, true, false, false, false, 3 },
-	{ "positive", "h%.plain.", KNOT_TYPE_A, false, false, false, false, false, 0 },
-	{ "positive, EDNS", "h%.plain.", KNOT_TYPE_A, true, false, false, false, false, 0 },
-	{ "positive, DO", "h%.signed.", KNOT_TYPE_A, true, true, false, false, false, 0 },
-	{ "no data", "h%.plain.", KNOT_TYPE_TXT, true, false, false, false, false, 0 },
-	{ "refused", "www.d%.elsewhere.", KNOT_TYPE_A, true, false, false, false, false, 5 },
-	{ "frames, referral, EDNS", "www.d%.plain.", KNOT_TYPE_A, true, false, true, false, false, 0 },
-	{ "frames, referral, DO, opt-out", "www.d%.signed.", KNOT_TYPE_A, true, true, true, false, false, 0 },
-	{ "frames, positive, EDNS", "h%.plain.", KNOT_TYPE_A, true, false, true, false, false, 0 },
-	{ "frames, positive, EDNS, mod-stats", "h%.plain.", KNOT_TYPE_A, true, false, true, true, false, 0 },
-	{ "TCP segments, positive, EDNS", "h%.plain.", KNOT_TYPE_A, true, false, false, false, true, 0 },
-	{ "TCP segments, referral, EDNS", "www.d%.plain.", KNOT_TYPE_A, true, false, false, false, true, 0 },
+	{ "referral", "www.d%.plain.", KNOT_TYPE_A, false, false, false, NULL, false, 0, false },
+	{ "referral, EDNS", "www.d%.plain.", KNOT_TYPE_A, true, false, false, NULL, false, 0, false },
+	{ "referral, DO, opt-out", "www.d%.signed.", KNOT_TYPE_A, true, true, false, NULL, false, 0, false },
+	{ "nxdomain", "x%.plain.", KNOT_TYPE_A, false, false, false, NULL, false, 3, false },
+	{ "nxdomain, EDNS", "x%.plain.", KNOT_TYPE_A, true, false, false, NULL, false, 3, false },
+	{ "nxdomain, DO, opt-out", "x%.signed.", KNOT_TYPE_A, true, true, false, NULL, false, 3, false },
+	{ "positive", "h%.plain.", KNOT_TYPE_A, false, false, false, NULL, false, 0, false },
+	{ "positive, EDNS", "h%.plain.", KNOT_TYPE_A, true, false, false, NULL, false, 0, false },
+	{ "positive, DO", "h%.signed.", KNOT_TYPE_A, true, true, false, NULL, false, 0, false },
+	{ "no data", "h%.plain.", KNOT_TYPE_TXT, true, false, false, NULL, false, 0, false },
+	{ "refused", "www.d%.elsewhere.", KNOT_TYPE_A, true, false, false, NULL, false, 5, false },
+	{ "frames, referral, EDNS", "www.d%.plain.", KNOT_TYPE_A, true, false, true, NULL, false, 0, false },
+	{ "frames, referral, DO, opt-out", "www.d%.signed.", KNOT_TYPE_A, true, true, true, NULL, false, 0, false },
+	{ "frames, positive, EDNS", "h%.plain.", KNOT_TYPE_A, true, false, true, NULL, false, 0, false },
+	{ "frames, positive, EDNS, mod-stats", "h%.plain.", KNOT_TYPE_A, true, false, true, "mod-stats", false, 0,
+			false },
+	{ "frames, positive, EDNS, mod-noudp", "h%.plain.", KNOT_TYPE_A, true, false, true, "mod-noudp", false, 0,
+			false },
+	{ "frames, positive, EDNS, mod-queryacl", "h%.plain.", KNOT_TYPE_A, true, false, true, "mod-queryacl", false, 0,
+			false },
+	{ "frames, positive, EDNS, mod-cookies, without one", "h%.plain.", KNOT_TYPE_A, true, false, true,
+			"mod-cookies", false, 0, false },
+	{ "frames, positive, EDNS, mod-cookies, with a good one", "h%.plain.", KNOT_TYPE_A, true, false, true,
+			"mod-cookies", false, 0, true },
+	{ "frames, positive, EDNS, mod-rrl", "h%.plain.", KNOT_TYPE_A, true, false, true, "mod-rrl", false, 0, false },
+	{ "TCP segments, positive, EDNS", "h%.plain.", KNOT_TYPE_A, true, false, false, NULL, true, 0, false },
+	{ "TCP segments, referral, EDNS", "www.d%.plain.", KNOT_TYPE_A, true, false, false, NULL, true, 0, false },
 };
 
 typedef struct {
@@ -71,7 +83,10 @@ typedef struct {
 static state_t state;
 /* The port is read as bytes; any that a client has. */
 static const struct sockaddr_in client = { .sin_family = AF_INET, .sin_port = 0xBBBB };
-static const answer_source_t source = { .protocol = ANSWER_UDP4_XDP, .remote = (const struct sockaddr *)&client };
+static const answer_clock_t at = { .now_us = 1000000, .wall_s = 1600000000 };
+static const answer_source_t source = {
+	.protocol = ANSWER_UDP4_XDP, .remote = (const struct sockaddr *)&client, .clock = &at
+};
 
 /*
  * Instead of the C library's: the set of zones is hashed with a random seed, and by chance a search meets another
@@ -205,6 +220,20 @@ static size_t make_message(const row_t *row, unsigned number, uint8_t *out)
 	return test_query_put(&query, text, out, FRAME_SIZE - FRAME_HEADERS);
 }
 
+/* Put a good cookie of the client's into the OPT that ends a message. Returns the message's length. */
+static size_t add_cookie(const struct sockaddr *remote, uint8_t *message, size_t len)
+{
+	static const uint8_t secret[COOKIE_SECRET_LEN] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+	const kxdp_siphash_key_t key = cookie_key(secret);
+	uint8_t *option = message + len;
+	store_be16(option - 2, KNOT_OPTION_HEAD_LEN + COOKIE_LEN);
+	store_be16(option, KNOT_EDNS_COOKIE);
+	store_be16(option + 2, COOKIE_LEN);
+	memset(option + KNOT_OPTION_HEAD_LEN, 7, COOKIE_CLIENT_LEN);
+	cookie_make(option + KNOT_OPTION_HEAD_LEN, &key, remote, at.wall_s);
+	return len + KNOT_OPTION_HEAD_LEN + COOKIE_LEN;
+}
+
 /* A frame from the client: the reply to a packet that never was, the writer needs only its addresses. */
 static void make_frame(const row_t *row, unsigned number, frame_t *ret_frame)
 {
@@ -214,6 +243,13 @@ static void make_frame(const row_t *row, unsigned number, frame_t *ret_frame)
 	size_t len = make_message(row, number, packet.payload);
 	uint8_t *start;
 	ret_frame->len = kxdp_frame_reply(&packet, len, &start);
+	if (row->cookie) {
+		kxdp_packet_t got; /* from which address it comes */
+		(void)kxdp_frame_parse(frame, ret_frame->len, FRAME_SIZE, 1500, &got);
+		packet = client_packet(frame);
+		len = add_cookie(&got.remote.sa, packet.payload, len);
+		ret_frame->len = kxdp_frame_reply(&packet, len, &start);
+	}
 }
 
 /* ---- What is measured ---- */
@@ -248,7 +284,9 @@ __attribute__((noinline)) static unsigned measure_frames(frame_t *frames)
 	answer_read(&state.env, state.zones, messages, BATCH, requests);
 	for (unsigned i = 0; i < BATCH; i++) {
 		const kxdp_packet_t *p = &packets[i];
-		answer_source_t from = { .protocol = ANSWER_UDP4_XDP, .remote = &p->remote.sa };
+		answer_source_t from = {
+			.protocol = ANSWER_UDP4_XDP, .remote = &p->remote.sa, .local = &p->local.sa, .clock = &at
+		};
 		size_t len = request_answer(&traffic, &limits, &state, &from, &requests[i],
 				(knot_mut_bytes_t){ p->payload, p->payload_max });
 		uint8_t *start;
@@ -408,14 +446,15 @@ int main(int argc, char **argv)
 	state.zones = zones.db;
 	state.env = (answer_env_t){ .udp_payload_max_ipv4 = 1232, .udp_payload_max_ipv6 = 1232 };
 	static const char conf_text[] = "mod-stats:\n  - id: all\n    request-protocol: on\n    server-operation: on\n"
-					"    response-code: on\n    query-type: on\n";
+					"    response-code: on\n    query-type: on\n"
+					"mod-noudp:\n  - id: all\n    udp-truncate-rate: 4294967295\n"
+					"mod-queryacl:\n  - id: all\n    address: [ 10.0.0.0/8, 0.0.0.0/0, ::/0 ]\n"
+					"mod-cookies:\n  - id: all\n    secret: 0x000102030405060708090a0b0c0d0e0f\n"
+					"mod-rrl:\n  - id: all\n    instant-limit: 5000000\n";
 	conf_t *conf;
 	test_zones_check(conf_load_text("bench", KNOT_STR(conf_text), NULL, (conf_sink_t){ on_fault, NULL }, &conf) ==
 					 KNOT_OK,
 			"configuration");
-	conf_modref_t ref = { "mod-stats", "all" };
-	module_chain_t *chain;
-	test_zones_check(module_chain_new(conf, (conf_modrefs_t){ &ref, 1 }, &chain) == KNOT_OK, "mod-stats");
 	(void)sys_slot_take();
 	traffic_counters = traffic_counters_new();
 	test_zones_check(traffic_counters != NULL, "memory");
@@ -426,16 +465,18 @@ int main(int argc, char **argv)
 		.tcp_idle_close_timeout_s = 10,
 		.tcp_idle_reset_timeout_s = 20,
 		.tcp_resend_timeout_s = 5 };
-	test_zones_check(xdp_tcp_new(1500, &traffic, &tcp) == KNOT_OK, "TCP");
+	test_zones_check(xdp_tcp_new(1500, &traffic, &at, &tcp) == KNOT_OK, "TCP");
 	xdp_tcp_configure(tcp, &xdp, 1, tcp_now_us);
 	test_zones_enter(&zones);
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
-		state.modules = rows[i].stats ? chain : NULL;
+		conf_modref_t ref = { rows[i].module, "all" };
+		const conf_modrefs_t refs = { &ref, rows[i].module != NULL ? 1 : 0 };
+		test_zones_check(module_chain_new(conf, refs, &state.modules) == KNOT_OK, "module");
 		run_row(&rows[i], counts ? 1 : RUNS, counts ? 1 : ROUNDS);
+		module_chain_free(state.modules);
 	}
 	test_zones_leave(&zones);
 	xdp_tcp_free(tcp);
-	module_chain_free(chain);
 	conf_free(conf);
 	test_zones_free(&zones);
 	free(plain);

@@ -178,6 +178,13 @@ static knot_err_t rrl_make(const conf_t *conf, const conf_modref_t *ref, module_
 
 /* ---- Stages ---- */
 
+static inline bool rrl_wants_log(const rrl_t *rrl, const answer_source_t *source)
+{
+	uint64_t last_us = atomic_load_explicit(&rrl->shared->logged_us, memory_order_relaxed);
+	int64_t passed_us = (int64_t)(source->clock->now_us - last_us); /* another thread's clock may be ahead */
+	return rrl->log_period_us > 0 && (last_us == 0 || passed_us >= (int64_t)rrl->log_period_us);
+}
+
 /* One line per period, whichever thread is first. */
 __attribute__((noinline, cold)) static void rrl_log(
 		const rrl_t *rrl, const answer_source_t *source, unsigned prefix_len, const char *what)
@@ -185,8 +192,7 @@ __attribute__((noinline, cold)) static void rrl_log(
 	rrl_shared_t *shared = rrl->shared;
 	uint64_t now_us = source->clock->now_us;
 	uint64_t last_us = atomic_load_explicit(&shared->logged_us, memory_order_relaxed);
-	if ((last_us != 0 && now_us - last_us < rrl->log_period_us) ||
-			!atomic_compare_exchange_strong(&shared->logged_us, &last_us, now_us)) {
+	if (!rrl_wants_log(rrl, source) || !atomic_compare_exchange_strong(&shared->logged_us, &last_us, now_us)) {
 		return;
 	}
 	char text[INET6_ADDRSTRLEN] = "";
@@ -197,12 +203,6 @@ __attribute__((noinline, cold)) static void rrl_log(
 			text, sizeof(text));
 	log_server(LOG_NOTICE, "mod-rrl, address %s limited on /%u by %s%s", text, prefix_len, what,
 			rrl->is_dry ? " (dry run)" : "");
-}
-
-static inline bool rrl_wants_log(const rrl_t *rrl, const answer_source_t *source)
-{
-	uint64_t last_us = atomic_load_explicit(&rrl->shared->logged_us, memory_order_relaxed);
-	return rrl->log_period_us > 0 && (last_us == 0 || source->clock->now_us - last_us >= rrl->log_period_us);
 }
 
 /* What a request beyond the limit gets. */
