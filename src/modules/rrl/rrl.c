@@ -9,12 +9,12 @@
 
 #include "src/modules/rrl/table.h"
 #include "src/sys/clock.h"
+#include "src/sys/lock.h"
 #include "src/sys/log.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
 #include <netinet/in.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <syslog.h>
 
@@ -52,8 +52,8 @@ static const sys_counter_info_t items[] = {
 
 /* ---- What instances share ---- */
 
-static pthread_mutex_t shares_lock = PTHREAD_MUTEX_INITIALIZER;
-static rrl_shared_t *shares; /* under shares_lock */
+static sys_mutex_t shares_lock = SYS_MUTEX_INIT;
+static rrl_shared_t *shares SYS_GUARDED_BY_VARIABLE(shares_lock); /* and their refs */
 
 static void rrl_shared_free(rrl_shared_t *shared)
 {
@@ -95,7 +95,7 @@ static knot_err_t rrl_shared_get(
 		const char *id, const rrl_limits_t *rate, const rrl_limits_t *time, rrl_shared_t **ret_shared)
 {
 	knot_err_t err = KNOT_OK;
-	(void)pthread_mutex_lock(&shares_lock);
+	sys_mutex_lock(&shares_lock);
 	rrl_shared_t *shared = shares;
 	while (shared != NULL && (strcmp(shared->id, id) != 0 || !rrl_limits_same(&shared->rate, rate) ||
 						 !rrl_limits_same(&shared->time, time))) {
@@ -107,14 +107,14 @@ static knot_err_t rrl_shared_get(
 		shared->next = shares;
 		shares = shared;
 	}
-	(void)pthread_mutex_unlock(&shares_lock);
+	sys_mutex_unlock(&shares_lock);
 	*ret_shared = shared;
 	return err;
 }
 
 static void rrl_shared_give(rrl_shared_t *shared)
 {
-	(void)pthread_mutex_lock(&shares_lock);
+	sys_mutex_lock(&shares_lock);
 	assert(shared->refs > 0);
 	if (--shared->refs == 0) {
 		rrl_shared_t **link = &shares;
@@ -124,7 +124,7 @@ static void rrl_shared_give(rrl_shared_t *shared)
 		*link = shared->next;
 		rrl_shared_free(shared);
 	}
-	(void)pthread_mutex_unlock(&shares_lock);
+	sys_mutex_unlock(&shares_lock);
 }
 
 /* ---- Instances ---- */
