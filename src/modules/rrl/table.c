@@ -148,7 +148,8 @@ static inline uint32_t table_value_of(const rrl_table_t *table, uint64_t entry, 
 	uint32_t age = (tick - (uint32_t)(entry >> VALUE_BITS)) & TICK_MASK;
 	/* An age that is nearly all ticks is of a thread whose clock is a little ahead. */
 	age = age > TICK_MASK - TICKS_PER_TAU ? 0 : age;
-	return age < DECAYS ? (uint32_t)((entry & VALUE_MAX) * table->decays[age] >> 32) : 0;
+	/* One more than the factor: without an age nothing may be lost, or small prices never add up. */
+	return age < DECAYS ? (uint32_t)((entry & VALUE_MAX) * (UINT64_C(1) + table->decays[age]) >> 32) : 0;
 }
 
 /* The entry to give up for a new prefix: the one with the least value. */

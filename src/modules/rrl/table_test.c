@@ -96,6 +96,28 @@ static void test_below_the_rate(void **state)
 	}
 }
 
+/* Prices of a few units add up as well: nothing is lost by touching an entry. */
+static void test_large_limits(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t instant;
+		unsigned addresses, prefix_len, multiple;
+	} rows[] = { { 2000000, 1, 32, 1 }, { 60000, 256, 24, 32 } };
+	for (size_t row = 0; row < KNOT_LEN(rows); row++) {
+		rrl_table_t *table = table_of(rows[row].instant, RATE, 8192);
+		uint32_t limit = (uint32_t)rows[row].instant * rows[row].multiple, passed = 0;
+		unsigned prefix_len = RRL_FREE;
+		while (prefix_len == RRL_FREE && passed < 2 * limit) {
+			prefix_len = take(table, ipv4(0xc0000200u + passed % rows[row].addresses), 5000000);
+			passed += prefix_len == RRL_FREE;
+		}
+		assert_int_equal(prefix_len, rows[row].prefix_len);
+		assert_in_range(passed, limit - limit / 100, limit + limit / 100);
+		rrl_table_free(table);
+	}
+}
+
 /* What networks may use, of both families: the multiple of an address. */
 static void test_networks(void **state)
 {
@@ -224,6 +246,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_address),
 		cmocka_unit_test(test_below_the_rate),
+		cmocka_unit_test(test_large_limits),
 		cmocka_unit_test(test_networks),
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_small_table),
