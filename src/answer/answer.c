@@ -294,9 +294,9 @@ static inline bool answer_spell(job_t *job, knot_mut_bytes_t out)
 	bool has_room = knot_msg_reserve(&job->w, reserved);
 	assert(has_room); /* by ANSWER_NSID_MAX */
 	(void)has_room;
-	if (answer_has_guest(job, ANSWER_STAGE_FINISH)) {
+	if (answer_has_guest(job, ANSWER_STAGE_FINISH) && request->query.edns.present) {
 		/* Where there is no room a guest's option isn't put. */
-		(void)knot_msg_reserve(&job->w, job->guests->finish_max);
+		(void)knot_msg_reserve(&job->w, job->guests->finish_len(job->guests->ctx));
 	}
 	if (job->outcome.kind == ANSWER_OUTCOME_PLAN) {
 		answer_encode_plan(job);
@@ -318,7 +318,9 @@ static inline void answer_put_opt(job_t *job)
 	assert(has_room);        /* reserved, or the message has no records */
 	(void)has_room;
 	uint32_t codes = 0;
-	if (__builtin_expect(job->request->options != 0, 0)) {
+	/* A reply that only says "ask over TCP" isn't larger than the request, whose source may be forged. */
+	if (__builtin_expect(job->request->options != 0, 0) &&
+			answer_refusal_rows[job->outcome.refusal].way != ANSWER_REFUSAL_TRUNCATE) {
 		codes = answer_put_options(job->env, job->request, &job->w);
 	}
 	if (job->ede != KNOT_EDE_NONE) {

@@ -4,7 +4,8 @@
  *
  * A guest is what takes part in stages and isn't of the engine: modules (src/modules), to which the engine, being below
  * them, makes no call but through the functions here. Each stage tests one bit that says whether there is one. A guest
- * reads what earlier stages made and changes nothing but what its stage gives it. It may not allocate, lock or log.
+ * reads what earlier stages made and changes nothing but what its stage gives it. It may not allocate, lock or log (but
+ * mod-rrl writes a line per log-period).
  */
 #pragma once
 
@@ -43,10 +44,8 @@ typedef struct {
 } answer_outcome_t;
 
 struct answer_guests {
-	uint8_t stages;      /* bit n: there is a guest at answer_stage_t n */
-	uint16_t finish_max; /* bytes of options, heads included, that finish() puts at most: kept free if they can be
-			      */
-	void *ctx;           /* for the functions below, each of which is called only if its stage's bit is set */
+	uint8_t stages; /* bit n: there is a guest at answer_stage_t n */
+	void *ctx;      /* for the functions below, each of which is called only if its stage's bit is set */
 	/** A reason to refuse the request (not BAD_KEY, MALFORMED), or NONE. Before the engine's own gate. */
 	answer_refusal_t (*gate)(void *ctx, const answer_source_t *source, const answer_request_t *request);
 	/**
@@ -55,6 +54,8 @@ struct answer_guests {
 	 */
 	void (*decide)(void *ctx, const answer_source_t *source, const answer_request_t *request,
 			answer_outcome_t *outcome);
+	/** Bytes of options that finish() will put, heads included. Asked behind the gate, kept free if they can be. */
+	size_t (*finish_len)(void *ctx);
 	/**
 	 * May put options of an OPT, if there is one (w->opt_off != 0). Returns which: bit n is option code n (0–30).
 	 */

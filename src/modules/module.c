@@ -47,7 +47,6 @@ knot_err_t module_chain_of(module_instance_t *const *take_instances, size_t coun
 		const module_api_t *api = take_instances[i]->api;
 		chain->instances[i] = take_instances[i];
 		chain->stages |= (uint8_t)module_stages_of(api);
-		chain->finish_max = (uint16_t)(chain->finish_max + api->finish_max);
 	}
 	*ret_chain = chain;
 	return KNOT_OK;
@@ -101,27 +100,28 @@ void module_chain_free(module_chain_t *take_chain)
 
 /* ---- Stages before the reply is complete ---- */
 
+/* refusal: of the modules before; returns that of all. */
 static answer_refusal_t module_chain_gate(const module_chain_t *chain, const answer_source_t *source,
-		const answer_request_t *request, module_notes_t *notes)
+		const answer_request_t *request, module_notes_t *notes, answer_refusal_t refusal)
 {
-	for (unsigned i = 0; chain != NULL && i < chain->count; i++) {
+	for (unsigned i = 0; chain != NULL && i < chain->count && refusal != ANSWER_REFUSAL_SILENT; i++) {
 		module_instance_t *instance = chain->instances[i];
-		answer_refusal_t refusal = instance->api->gate != NULL
-							   ? instance->api->gate(instance, source, request, notes)
-							   : ANSWER_REFUSAL_NONE;
-		if (refusal != ANSWER_REFUSAL_NONE) {
-			return refusal;
+		const module_api_t *api = instance->api;
+		if (api->gate == NULL || (refusal != ANSWER_REFUSAL_NONE && !api->gates_refused)) {
+			continue;
 		}
+		answer_refusal_t own = api->gate(instance, source, request, notes);
+		refusal = own != ANSWER_REFUSAL_NONE ? own : refusal;
 	}
-	return ANSWER_REFUSAL_NONE;
+	return refusal;
 }
 
 static answer_refusal_t module_gate(void *ctx, const answer_source_t *source, const answer_request_t *request)
 {
 	module_chains_t *chains = ctx;
-	answer_refusal_t refusal = module_chain_gate(chains->server, source, request, &chains->notes);
-	return refusal != ANSWER_REFUSAL_NONE ? refusal
-					      : module_chain_gate(chains->zone, source, request, &chains->notes);
+	answer_refusal_t refusal =
+			module_chain_gate(chains->server, source, request, &chains->notes, ANSWER_REFUSAL_NONE);
+	return module_chain_gate(chains->zone, source, request, &chains->notes, refusal);
 }
 
 static void module_chain_decide(const module_chain_t *chain, const answer_source_t *source,
@@ -155,6 +155,11 @@ static uint32_t module_chain_finish(const module_chain_t *chain, module_notes_t 
 	return codes;
 }
 
+static size_t module_finish_len(void *ctx)
+{
+	return ((const module_chains_t *)ctx)->notes.finish_len;
+}
+
 static uint32_t module_finish(
 		void *ctx, const answer_source_t *source, const answer_request_t *request, knot_msg_writer_t *w)
 {
@@ -169,11 +174,10 @@ answer_guests_t module_guests(module_chains_t *chains)
 	const module_chain_t *server = chains->server, *zone = chains->zone;
 	return (answer_guests_t){
 		.stages = (uint8_t)(module_chain_stages(server) | module_chain_stages(zone)),
-		.finish_max = (uint16_t)((server != NULL ? server->finish_max : 0) +
-					 (zone != NULL ? zone->finish_max : 0)),
 		.ctx = chains,
 		.gate = module_gate,
 		.decide = module_decide,
+		.finish_len = module_finish_len,
 		.finish = module_finish,
 	};
 }

@@ -9,7 +9,8 @@
  *
  * Stages are those of src/answer/stage.h. A chain knows at which of them it has an instance, so that nothing is called
  * in vain. Bytes that are no request (shorter than a header, or an answer) reach no stage. A stage may not allocate,
- * lock, log, or keep what it is given. Readers: within an RCU read section, or holding what keeps the chain alive.
+ * lock, log (but one line per period), or keep what it is given. Readers: within an RCU read section, or holding what
+ * keeps the chain alive.
  */
 #pragma once
 
@@ -17,12 +18,16 @@
 #include "src/conf/conf.h"
 #include "src/sys/counters.h"
 
+typedef struct module_instance module_instance_t;
+
 /** What modules find out about one request, for those that come later. Zero it to begin. */
 typedef struct {
 	bool is_source_known; /* the source address isn't forged: a cookie that was made for it came back */
 	uint8_t cookie_len;   /* bytes of `cookie`; 0: no module has made one */
 	uint8_t cookie[24];   /* for the reply, client's part first (RFC 9018 4) */
+	uint16_t finish_len;  /* bytes of options, heads included, that finish() will put: gates add theirs */
 	uint64_t started_ns;  /* when a module began to measure the time that the request takes; 0: none does */
+	const module_instance_t *limiter; /* of mod-rrl, the last that looked at the request; NULL: none did */
 } module_notes_t;
 
 /** Stage ANSWERED: what is known of a request and its reply. Borrowed during the call. */
@@ -36,8 +41,6 @@ typedef struct {
 	uint32_t response_len; /* as above; 0: nothing was sent */
 } module_answered_t;
 
-typedef struct module_instance module_instance_t;
-
 /** Receives one counter. info: static; id: borrowed, NULL: the item has one counter only. Return false to end. */
 typedef bool (*module_counter_cb)(const sys_counter_info_t *info, const char *id, uint64_t value, void *ctx);
 
@@ -50,11 +53,15 @@ typedef struct {
 	/* Stages, in their order; NULL: not at this one. What each may do: answer_guests_t. */
 	answer_refusal_t (*gate)(module_instance_t *instance, const answer_source_t *source,
 			const answer_request_t *request, module_notes_t *notes);
+	/**
+	 * The gate also sees requests that a module before has refused, except with SILENT: their replies go to forged
+	 * sources as well. What it says, unless NONE, comes in place of that refusal.
+	 */
+	bool gates_refused;
 	void (*decide)(module_instance_t *instance, const answer_source_t *source, const answer_request_t *request,
 			answer_outcome_t *outcome);
+	/** Its gate has added the length to notes->finish_len: there is room, unless the reply has hardly any. */
 	uint32_t (*finish)(module_instance_t *instance, module_notes_t *notes, knot_msg_writer_t *w);
-	uint16_t finish_max; /* bytes of options, heads included, that finish() puts at most: kept free if they can be
-			      */
 	void (*answered)(module_instance_t *instance, const module_answered_t *what);
 	/**
 	 * The index-th item that the instance counts, static; NULL: there are no more. instance NULL: of those that an
@@ -79,7 +86,6 @@ struct module_instance {
 typedef struct module_chain {
 	unsigned count;
 	uint8_t stages;                 /* bit n: an instance takes part in answer_stage_t n */
-	uint16_t finish_max;            /* of all instances */
 	module_instance_t *instances[]; /* owned; in order of execution */
 } module_chain_t;
 

@@ -28,8 +28,8 @@ static unsigned calls; /* of all probes */
 static answer_refusal_t probe_gate(module_instance_t *instance, const answer_source_t *source,
 		const answer_request_t *request, module_notes_t *notes)
 {
-	(void)notes;
 	probe_t *probe = (probe_t *)instance;
+	notes->finish_len = (uint16_t)(notes->finish_len + KNOT_OPTION_HEAD_LEN + OPTION_LEN);
 	assert_int_equal(source->protocol, ANSWER_UDP4);
 	assert_int_equal(request->query.qclass, KNOT_CLASS_IN);
 	probe->order[ANSWER_STAGE_GATE] = ++calls;
@@ -85,11 +85,14 @@ static const module_api_t probe_api = {
 	.gate = probe_gate,
 	.decide = probe_decide,
 	.finish = probe_finish,
-	.finish_max = KNOT_OPTION_HEAD_LEN + OPTION_LEN,
 	.answered = probe_answered,
 };
 
 static const module_api_t gate_api = { .name = "mod-gate", .free = probe_free, .gate = probe_gate };
+static const module_api_t limiting_api = {
+	.name = "mod-limiting", .free = probe_free, .gate = probe_gate, .gates_refused = true
+};
+static const module_api_t finishing_api = { .name = "mod-finishing", .free = probe_free, .finish = probe_finish };
 static const module_api_t deciding_api = { .name = "mod-deciding", .free = probe_free, .decide = probe_decide };
 static const module_api_t idle_api = { .name = "mod-idle", .free = probe_free };
 
@@ -105,7 +108,8 @@ static module_chain_t *chain_of(probe_t *probe, const module_api_t *api)
 /* ---- Requests ---- */
 
 static const char zone_text[] = "$ORIGIN ex.\n$TTL 60\n@ SOA ns h 1 2 3 4 5\n@ NS ns.other.\na A 192.0.2.1\n"
-				"full TXT \"%0*u\" \"%0*u\" \"%0*u\"\n";
+				"full TXT \"%0*u\" \"%0*u\" \"%0*u\"\n"
+				"fuller TXT \"%0*u\" \"%0*u\" \"%0*u\"\n";
 
 static test_zones_t zones;
 static answer_report_t report;
@@ -114,9 +118,12 @@ static uint8_t reply[1400];
 static int setup(void **state)
 {
 	(void)state;
-	/* full.ex. TXT leaves no byte of 512 when the reply has OPT: three strings of 200, 200 and 61 bytes. */
-	static char text[1024];
-	snprintf(text, sizeof(text), zone_text, 200, 0, 200, 0, 61, 0);
+	/*
+	 * full.ex. TXT leaves no byte of 512 when the reply has OPT: three strings of 200, 200 and 61 bytes; fuller.ex.
+	 * TXT when it has none.
+	 */
+	static char text[2048];
+	snprintf(text, sizeof(text), zone_text, 200, 0, 200, 0, 61, 0, 200, 0, 200, 0, 70, 0);
 	const char *const texts[] = { text, NULL };
 	zones = test_zones_new(texts, "empty.");
 	return 0;
@@ -229,6 +236,44 @@ static void test_gate(void **state)
 	}
 }
 
+/* A module that limits what is sent at all sees what others have refused, and may refuse it in its own way. */
+static void test_gate_after_refusal(void **state)
+{
+	(void)state;
+	static const struct {
+		answer_refusal_t first, own;
+		bool want_called;
+		answer_refusal_t want;
+	} rows[] = {
+		{ ANSWER_REFUSAL_NONE, ANSWER_REFUSAL_NONE, true, ANSWER_REFUSAL_NONE },
+		{ ANSWER_REFUSAL_BAD_COOKIE, ANSWER_REFUSAL_NONE, true, ANSWER_REFUSAL_BAD_COOKIE },
+		{ ANSWER_REFUSAL_BAD_COOKIE, ANSWER_REFUSAL_TRUNCATED, true, ANSWER_REFUSAL_TRUNCATED },
+		{ ANSWER_REFUSAL_TRUNCATED, ANSWER_REFUSAL_SILENT, true, ANSWER_REFUSAL_SILENT },
+		{ ANSWER_REFUSAL_SILENT, ANSWER_REFUSAL_TRUNCATED, false, ANSWER_REFUSAL_SILENT },
+	};
+	const answer_source_t source = { .protocol = ANSWER_UDP4 };
+	const answer_request_t request = { .query.qclass = KNOT_CLASS_IN };
+	for (size_t row = 0; row < KNOT_LEN(rows); row++) {
+		probe_t first = { .refusal = rows[row].first }, other = { .refusal = ANSWER_REFUSAL_CLASS },
+			limiter = { .refusal = rows[row].own };
+		first.base.api = &gate_api;
+		other.base.api = &gate_api;
+		limiter.base.api = &limiting_api;
+		module_instance_t *both[] = { &other.base, &limiter.base };
+		/* The limiter is of the zone, behind one that isn't asked after a refusal. */
+		unsigned skip = rows[row].first == ANSWER_REFUSAL_NONE;
+		module_chain_t *server = chain_of(&first, &gate_api), *zone = NULL;
+		assert_int_equal(module_chain_of(both + skip, 2 - skip, &zone), KNOT_OK);
+		module_chains_t chains = { .server = server, .zone = zone };
+		answer_guests_t guests = module_guests(&chains);
+		assert_int_equal(guests.gate(guests.ctx, &source, &request), rows[row].want);
+		assert_int_equal(limiter.order[ANSWER_STAGE_GATE] != 0, rows[row].want_called);
+		assert_int_equal(other.order[ANSWER_STAGE_GATE], 0);
+		module_chain_free(server);
+		module_chain_free(zone);
+	}
+}
+
 /* An outcome replaced by a record: also where the request was refused. */
 static void test_decide(void **state)
 {
@@ -274,6 +319,24 @@ static void test_nothing_to_decide(void **state)
 	}
 }
 
+/* A module that may put an option, but not into this reply, costs no room, nor does one where there is no OPT. */
+static void test_finish_takes_no_room_in_vain(void **state)
+{
+	(void)state;
+	probe_t finishing = { .replaces = false }, announcing = finishing;
+	module_chain_t *chain = chain_of(&finishing, &finishing_api), *full = chain_of(&announcing, &probe_api);
+	module_chains_t chains = { .zone = chain }, more = { .zone = full };
+	size_t plain = ask("full.ex.", KNOT_TYPE_TXT, true, NULL);
+	assert_int_equal(ask("full.ex.", KNOT_TYPE_TXT, true, &chains), plain);
+	assert_false(report.truncated);
+	plain = ask("fuller.ex.", KNOT_TYPE_TXT, false, NULL);
+	assert_int_equal(plain, 512);
+	assert_int_equal(ask("fuller.ex.", KNOT_TYPE_TXT, false, &more), plain);
+	assert_false(report.truncated);
+	module_chain_free(chain);
+	module_chain_free(full);
+}
+
 /* A module's option is kept room for: records give way to it. */
 static void test_finish_has_room(void **state)
 {
@@ -306,7 +369,6 @@ static void test_stages(void **state)
 	module_chains_t chains = { .server = chain }, more = { .server = chain, .zone = full };
 	assert_int_equal(module_guests(&chains).stages, 1u << ANSWER_STAGE_GATE);
 	assert_int_equal(module_guests(&more).stages, (1u << ANSWER_STAGE_END) - 1);
-	assert_int_equal(module_guests(&more).finish_max, probe_api.finish_max);
 	(void)ask("a.ex.", KNOT_TYPE_A, true, &chains);
 	assert_int_not_equal(gate.order[ANSWER_STAGE_GATE], 0);
 	assert_int_equal(gate.order[ANSWER_STAGE_DECIDE] + gate.order[ANSWER_STAGE_ANSWERED], 0);
@@ -319,9 +381,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_gate),
+		cmocka_unit_test(test_gate_after_refusal),
 		cmocka_unit_test(test_decide),
 		cmocka_unit_test(test_nothing_to_decide),
 		cmocka_unit_test(test_finish_has_room),
+		cmocka_unit_test(test_finish_takes_no_room_in_vain),
 		cmocka_unit_test(test_stages),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);

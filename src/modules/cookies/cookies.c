@@ -127,6 +127,7 @@ static answer_refusal_t cookies_gate(module_instance_t *instance, const answer_s
 	bool is_known = cookie.len == COOKIE_LEN && cookies_know(cookies, cookie.data, source, &is_fresh);
 	static_assert((int)COOKIE_LEN == (int)sizeof(notes->cookie), "a cookie fits");
 	notes->cookie_len = COOKIE_LEN;
+	notes->finish_len = (uint16_t)(notes->finish_len + KNOT_OPTION_HEAD_LEN + COOKIE_LEN);
 	memcpy(notes->cookie, cookie.data, is_known && is_fresh ? COOKIE_LEN : COOKIE_CLIENT_LEN);
 	if (!is_known || !is_fresh) {
 		kxdp_siphash_key_t secret = cookies->secret_count > 0
@@ -207,7 +208,6 @@ const module_api_t module_cookies_api = {
 	.free = cookies_free,
 	.gate = cookies_gate,
 	.finish = cookies_finish,
-	.finish_max = KNOT_OPTION_HEAD_LEN + COOKIE_LEN,
 	.item = cookies_item,
 	.counters = cookies_counters,
 };

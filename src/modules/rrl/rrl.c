@@ -201,7 +201,8 @@ __attribute__((noinline, cold)) static void rrl_log(
 			remote->sa_family == AF_INET ? (const void *)&((const struct sockaddr_in *)remote)->sin_addr
 						     : (const void *)&((const struct sockaddr_in6 *)remote)->sin6_addr,
 			text, sizeof(text));
-	log_server(LOG_NOTICE, "mod-rrl, address %s limited on /%u by %s%s", text, prefix_len, what,
+	log_server(LOG_NOTICE, "module 'mod-rrl%s%s', address %s limited on /%u by %s%s",
+			shared->id[0] != '\0' ? "/" : "", shared->id, text, prefix_len, what,
 			rrl->is_dry ? " (dry run)" : "");
 }
 
@@ -245,13 +246,21 @@ static inline bool rrl_is_exempt(const rrl_t *rrl, const answer_source_t *source
 	       (rrl->whitelist.count > 0 && conf_nets_have(rrl->whitelist, source->remote));
 }
 
+/* Another instance of the same block has looked at the request: one of the server's before one of the zone's. */
+static inline bool rrl_is_second(const rrl_t *rrl, const module_notes_t *notes)
+{
+	const rrl_t *last = (const rrl_t *)notes->limiter;
+	return last != NULL && last != rrl && last->shared == rrl->shared;
+}
+
 static answer_refusal_t rrl_gate(module_instance_t *instance, const answer_source_t *source,
 		const answer_request_t *request, module_notes_t *notes)
 {
 	const rrl_t *rrl = (const rrl_t *)instance;
-	if (rrl_is_exempt(rrl, source)) {
+	if (rrl_is_exempt(rrl, source) || rrl_is_second(rrl, notes)) {
 		return ANSWER_REFUSAL_NONE;
 	}
+	notes->limiter = instance;
 	if (!answer_is_udp(source->protocol)) {
 		return rrl_gate_stream(rrl, source, notes);
 	}
@@ -268,7 +277,8 @@ static void rrl_answered(module_instance_t *instance, const module_answered_t *w
 {
 	const rrl_t *rrl = (const rrl_t *)instance;
 	const answer_source_t *source = what->source;
-	if (what->notes->started_ns == 0 || rrl->shared->times == NULL || rrl_is_exempt(rrl, source)) {
+	if (what->notes->started_ns == 0 || rrl->shared->times == NULL || rrl_is_exempt(rrl, source) ||
+			rrl_is_second(rrl, what->notes)) {
 		return;
 	}
 	uint64_t spent_ns = sys_clock_ns() - what->notes->started_ns;
@@ -292,6 +302,7 @@ const module_api_t module_rrl_api = {
 	.make = rrl_make,
 	.free = rrl_free,
 	.gate = rrl_gate,
+	.gates_refused = true,
 	.answered = rrl_answered,
 	.item = rrl_item,
 	.counters = rrl_counters,

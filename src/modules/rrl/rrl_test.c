@@ -8,6 +8,7 @@ static const char conf_text[] =
 		"  - id: dry\n    instant-limit: 3\n    rate-limit: 1\n    log-period: 0\n    dry-run: on\n"
 		"  - id: white\n    instant-limit: 3\n    rate-limit: 1\n    whitelist: 192.0.2.0/28\n"
 		"  - id: off\n    instant-limit: 3\n    rate-limit: 0\n    time-rate-limit: 0\n"
+		"  - id: slow\n    time-instant-limit: 1000000\n    time-rate-limit: 1\n"
 		"  - id: time\n    time-instant-limit: 1\n    time-rate-limit: 1\n    log-period: 0\n";
 
 static const answer_clock_t at_once = { .now_us = 1000000 };
@@ -126,12 +127,64 @@ static void test_time(void **state)
 	module_chain_free(chain);
 }
 
+/* A block that both the server and the zone refer to counts a request once; another block counts by itself. */
+static void test_server_and_zone(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *zone_id, *want;
+	} rows[] = { { "a", "...T" }, { "off", "...T" }, { "drop", "...-" } };
+	const answer_request_t request = { .kind = ANSWER_KIND_LOOKUP };
+	struct sockaddr_storage from = test_gate_address("192.0.2.1");
+	const answer_source_t source = { ANSWER_UDP4, .remote = (const struct sockaddr *)&from, .clock = &at_once };
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		module_chain_t *server = test_gate_chain(conf_text, "mod-rrl", "a");
+		module_chain_t *zone = test_gate_chain(conf_text, "mod-rrl", rows[i].zone_id);
+		for (const char *want = rows[i].want; *want != '\0'; want++) {
+			module_chains_t chains = { .server = server, .zone = zone };
+			answer_guests_t guests = module_guests(&chains);
+			assert_int_equal(guests.gate(guests.ctx, &source, &request),
+					*want == '.'   ? ANSWER_REFUSAL_NONE
+					: *want == 'T' ? ANSWER_REFUSAL_TRUNCATED
+						       : ANSWER_REFUSAL_SILENT);
+		}
+		module_chain_free(server);
+		module_chain_free(zone);
+	}
+}
+
+/* The same for time: a request is charged once. */
+static void test_time_of_server_and_zone(void **state)
+{
+	(void)state;
+	module_chain_t *server = test_gate_chain(conf_text, "mod-rrl", "slow");
+	module_chain_t *zone = test_gate_chain(conf_text, "mod-rrl", "slow");
+	const answer_request_t request = { .kind = ANSWER_KIND_LOOKUP };
+	struct sockaddr_storage from = test_gate_address("192.0.2.1");
+	const answer_source_t source = { ANSWER_TCP4, .remote = (const struct sockaddr *)&from, .clock = &at_once };
+	answer_report_t report = { .verdict = KNOT_MSG_OK };
+	/* 600 of 1000 ms: once they are within the limit, twice they are beyond. */
+	for (unsigned i = 0; i < 2; i++) {
+		module_chains_t chains = { .server = server, .zone = zone };
+		answer_guests_t guests = module_guests(&chains);
+		assert_int_equal(guests.gate(guests.ctx, &source, &request), ANSWER_REFUSAL_NONE);
+		chains.notes.started_ns -= i == 0 ? 600000000 : 0;
+		const module_answered_t answered = { .report = &report, .source = &source, .notes = &chains.notes };
+		module_chain_answered(server, &answered);
+		module_chain_answered(zone, &answered);
+	}
+	module_chain_free(server);
+	module_chain_free(zone);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_outcomes),
 		cmocka_unit_test(test_outlives_a_reload),
 		cmocka_unit_test(test_time),
+		cmocka_unit_test(test_server_and_zone),
+		cmocka_unit_test(test_time_of_server_and_zone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

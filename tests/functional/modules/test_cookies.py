@@ -4,6 +4,7 @@ import subprocess
 
 import dns.edns
 import dns.exception
+import dns.flags
 import dns.message
 import dns.rcode
 import pytest
@@ -58,6 +59,25 @@ def test_server_cookie(knotd):
     assert cookie_of(ask(knotd, "h1.two", cookie=CLIENT)) is None       # a zone without the module
     stats = knotd.stats("-f", "zone-stats", "one")
     assert stats["mod-cookies.presence"] == 10 and stats["mod-cookies.dropped"] == 0
+
+
+def test_no_room_in_vain(knotd):
+    """A client that sends no cookie gets as much of an answer as without the module."""
+    knotd.configure(text=conf(knotd, f"    secret: {SECRET}\n"))
+    for name in ("one", "two"):
+        # 512 bytes without EDNS, 512 with: header and question, TXT with its owner as a pointer
+        text = "".join(f"{owner} 60 TXT {' '.join(chr(34) + 'x' * n + chr(34) for n in sizes)}\n"
+                       for owner, sizes in (("t512", (200, 200, 512 - 12 - 14 - 12 - 402 - 1)), ("e512", (200, 200, 512 - 12 - 14 - 12 - 402 - 1 - 11))))
+        (knotd.dir / f"{name}.zone").write_text(many(name + ".", 3) + text)
+    knotd.start()
+    for name in ("one", "two"):
+        plain = knotd.ask(f"t512.{name}", "TXT")
+        edns = knotd.ask(f"e512.{name}", "TXT", use_edns=0, payload=512)
+        for reply in (plain, edns):
+            assert reply.answer and not reply.flags & dns.flags.TC and len(reply.to_wire()) == 512
+    # With a cookie there is less room.
+    cookie = cookie_of(ask(knotd, "t512.one", cookie=CLIENT))
+    assert ask(knotd, "e512.one", rdtype="TXT", cookie=cookie, payload=512).flags & dns.flags.TC
 
 
 @pytest.mark.parametrize("program", ["dig", "kdig"])

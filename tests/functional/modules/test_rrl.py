@@ -26,7 +26,7 @@ def query(number, name="h1.one"):
     return dns.message.make_query(name, "A", id=number).to_wire()
 
 
-def flood(daemon, count, sources, where="127.0.0.1", client=None, port=None):
+def flood(daemon, count, sources, where="127.0.0.1", client=None, port=None, wire_of=query):
     """Send `count` queries from each source, one after the other; replies per source as lists of (is truncated, bytes)."""
     found = {}
     with inside(client):
@@ -39,7 +39,7 @@ def flood(daemon, count, sources, where="127.0.0.1", client=None, port=None):
             found[source] = []
         for number in range(count):
             for source, sock in socks.items():
-                sock.send(query(number + 1))
+                sock.send(wire_of(number + 1))
             if number % 20 == 19:     # no faster than the server
                 for source, sock in socks.items():
                     receive(sock, found[source], 0.05, number + 1)
@@ -90,7 +90,7 @@ def test_greedy_beside_honest(knotd):
         assert knotd.ask("h1.one", tcp=True).answer
     stats = knotd.stats("-f", "stats")
     assert stats["mod-rrl.slipped"] == len(truncated) and stats["mod-rrl.dropped"] == 0
-    assert "mod-rrl, address 127.1.1." in knotd.log() and knotd.log().count("mod-rrl, address") == 1
+    assert "notice: module 'mod-rrl/r', address 127.1.1." in knotd.log() and knotd.log().count("'mod-rrl") == 1
 
 
 @pytest.mark.parametrize("slip", [0, 2])
@@ -158,6 +158,33 @@ def test_known_by_cookie(knotd):
     cookie = [option for option in bad.options if option.otype == 10]
     assert all(knotd.ask("h1.one", use_edns=0, options=cookie).answer for _ in range(60))
     assert knotd.stats("-f", "stats")["mod-rrl.slipped"] == 0
+
+
+def test_bad_cookies_are_limited(knotd):
+    """BADCOOKIE goes to forged sources as well: a module that refuses before mod-rrl doesn't hide a flood from it."""
+    def with_cookie(number):
+        opt = [dns.edns.GenericOption(10, b"\1" * 8), dns.edns.GenericOption(dns.edns.NSID, b"")]
+        return dns.message.make_query("h1.one", "A", id=number, use_edns=0, options=opt).to_wire()
+
+    configure(knotd, ["rate-limit: 1", "instant-limit: 10"], server=f'nsid: "{"n" * 100}"')
+    text = knotd.path.read_text().replace("global-module: mod-rrl/r", "global-module: [ mod-cookies, mod-rrl/r ]")
+    knotd.path.write_text(text)
+    knotd.start()
+    replies = flood(knotd, 200, ["127.8.8.8"], wire_of=with_cookie)["127.8.8.8"]
+    assert len(replies) == 200 and 10 <= answers(replies) < 60
+    # They have the cookie, which has 16 bytes more than the client's part, and nothing else that makes them large.
+    assert max(size for is_cut, size in replies if is_cut) <= len(with_cookie(1)) + 16
+    assert knotd.stats("-f", "stats")["mod-rrl.slipped"] == cuts(replies)
+
+
+@pytest.mark.ours
+def test_server_and_zone_with_one_block(knotd):
+    """A request is counted once, though both refer to the block."""
+    configure(knotd, ["rate-limit: 1", "instant-limit: 100"])
+    text = knotd.path.read_text().replace("global-module: mod-rrl/r", "global-module: mod-rrl/r\n    module: mod-rrl/r")
+    knotd.path.write_text(text)
+    knotd.start()
+    assert answers(flood(knotd, 90, ["127.9.9.9"])["127.9.9.9"]) == 90
 
 
 def test_time_over_tcp(knotd):

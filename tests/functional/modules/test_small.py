@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """mod-noudp and mod-queryacl with real clients, over sockets and AF_XDP."""
+import dns.edns
 import dns.flags
 import dns.rcode
 import pytest
@@ -44,6 +45,8 @@ def test_noudp(knotd):
     for rdtype in ("A", "TXT", "SOA"):
         assert is_cut(knotd.ask("h1.all", rdtype))
     assert is_cut(knotd.ask("nx.all", use_edns=0, payload=1232))
+    nsid = {"use_edns": 0, "options": [dns.edns.GenericOption(dns.edns.NSID, b"")]}     # no more bytes than were sent
+    assert not knotd.ask("h1.all", **nsid).options and knotd.ask("h1.all", tcp=True, **nsid).options
     assert knotd.ask("h1.all", tcp=True).answer and not is_cut(knotd.ask("h1.free"))
     assert [is_cut(knotd.ask("h1.third")) for _ in range(6)] == [True, True, False] * 2
     assert [is_cut(knotd.ask("h1.cut")) for _ in range(6)] == [False, False, True] * 2
