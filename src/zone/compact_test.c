@@ -394,26 +394,32 @@ static void test_growth(void **state)
 	free(run.is_in);
 }
 
-/* A commit of records of many new names, or their end. */
-static void weigh_commit(run_t *run, uint32_t serial, uint16_t type, bool is_same, bool is_in)
+/* Records of many new names, or their end. */
+typedef struct {
+	uint16_t type;
+	unsigned count, same; /* names, and how many of them have the same RDATA */
+	bool is_in;           /* they end */
+	uint8_t len;          /* of texts */
+} weigh_change_t;
+
+static void weigh_commit(run_t *run, uint32_t serial, const weigh_change_t *all)
 {
-	enum { COUNT = 2000 };
 	zone_txn_t *txn;
 	zone_contents_t *next;
 	assert_int_equal(zone_txn_begin(run->zone, &params, &txn), KNOT_OK);
 	put_soa(txn, serial);
-	for (unsigned i = 0; i < COUNT; i++) {
+	for (unsigned i = 0; i < all->count; i++) {
 		uint8_t wire[KNOT_NAME_MAX], mail_wire[KNOT_NAME_MAX], bytes[KNOT_NAME_MAX + 2] = { 0, 1 };
 		knot_name_t mail = numbered("no-such-host-%06u", i, mail_wire);
-		size_t len = 64;
-		if (type == KNOT_TYPE_MX) {
+		size_t len = all->len;
+		if (all->type == KNOT_TYPE_MX) {
 			memcpy(bytes + 2, mail.wire, mail.len);
 			len = (size_t)mail.len + 2;
 		} else {
-			bytes[0] = 63;
-			store_be32(bytes + 1, is_same ? 0 : i + 1);
+			bytes[0] = all->len - 1;
+			store_be32(bytes + 1, i / all->same);
 		}
-		change(txn, is_in, numbered("w%u", i, wire), type, (knot_bytes_t){ bytes, len });
+		change(txn, all->is_in, numbered("w%u", i, wire), all->type, (knot_bytes_t){ bytes, len });
 	}
 	assert_int_equal(zone_txn_commit(txn, &next), KNOT_OK);
 	run_publish(run, next);
@@ -452,23 +458,50 @@ static bool stop_at_once(void *ctx)
 static void test_renewal_pays(void **state)
 {
 	(void)state;
-	enum { HOSTS = 3000 };
+	enum { HOSTS = 3000, COUNT = 2000 };
 	run_t same = { .zone = build_scattered(HOSTS, 0) }, other = { .zone = build_scattered(HOSTS, 0) };
-	weigh_commit(&same, 2, KNOT_TYPE_TXT, true, false);
+	weigh_commit(&same, 2, &(weigh_change_t){ KNOT_TYPE_TXT, COUNT, COUNT, false, 64 });
 	assert_false(zone_renewal_pays(same.zone, stop_at_once, NULL));
 	check_weighed(&same, true);
 	assert_false(zone_renewal_pays(same.zone, NULL, NULL));
-	weigh_commit(&other, 2, KNOT_TYPE_TXT, false, false);
+	weigh_commit(&other, 2, &(weigh_change_t){ KNOT_TYPE_TXT, COUNT, 1, false, 64 });
 	check_weighed(&other, false);
 	/* Names that don't exist: kept for as long as records refer to them, and longer. */
 	run_t absent = { .zone = build_scattered(HOSTS, 0) };
-	weigh_commit(&absent, 2, KNOT_TYPE_MX, false, false);
+	const weigh_change_t mails = { KNOT_TYPE_MX, COUNT, 1, false, 0 },
+			     no_mails = { KNOT_TYPE_MX, COUNT, 1, true, 0 };
+	weigh_commit(&absent, 2, &mails);
 	check_weighed(&absent, false);
-	weigh_commit(&absent, 3, KNOT_TYPE_MX, false, true);
+	weigh_commit(&absent, 3, &no_mails);
 	assert_true(zone_renewal_pays(absent.zone, NULL, NULL));
 	zone_contents_free(same.zone);
 	zone_contents_free(other.zone);
 	zone_contents_free(absent.zone);
+}
+
+/* Of two that are the same one is stored with its node, and one for all that come later. */
+static void test_renewal_of_pairs(void **state)
+{
+	(void)state;
+	enum { HOSTS = 3000, COUNT = 2000 };
+	run_t run = { .zone = build_scattered(HOSTS, 0) };
+	weigh_commit(&run, 2, &(weigh_change_t){ KNOT_TYPE_TXT, COUNT, 2, false, 200 });
+	check_weighed(&run, false);
+	zone_contents_free(run.zone);
+}
+
+/* However many names a zone has, what few of them have in common with each other, or many, is found. */
+static void test_renewal_of_large_zones(void **state)
+{
+	(void)state;
+	enum { HOSTS = 60000, COUNT = 40000 };
+	static const unsigned same[] = { COUNT, COUNT / 10, 16 };
+	for (size_t i = 0; i < KNOT_LEN(same); i++) {
+		run_t run = { .zone = build_scattered(HOSTS, 0) };
+		weigh_commit(&run, 2, &(weigh_change_t){ KNOT_TYPE_TXT, COUNT, same[i], false, 64 });
+		check_weighed(&run, true);
+		zone_contents_free(run.zone);
+	}
 }
 
 static bool stop_third(void *ctx)
@@ -537,7 +570,8 @@ static void test_small_zone_rests(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_memory), cmocka_unit_test(test_growth),
-		cmocka_unit_test(test_renewal_pays), cmocka_unit_test(test_slices_are_bounded),
+		cmocka_unit_test(test_renewal_pays), cmocka_unit_test(test_renewal_of_pairs),
+		cmocka_unit_test(test_renewal_of_large_zones), cmocka_unit_test(test_slices_are_bounded),
 		cmocka_unit_test(test_renewal_stops), cmocka_unit_test(test_pass_ends_in_fresh_version),
 		cmocka_unit_test(test_small_zone_rests) };
 	return cmocka_run_group_tests(tests, NULL, NULL);

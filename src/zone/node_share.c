@@ -98,7 +98,6 @@ zone_ref_t zone_node_share_find(
 
 enum {
 	SEEN_FIRST = 64,
-	SEEN_MAX = 1 << 20, /* slots of the table; RRsets that come when it is full are not shared */
 };
 
 static zone_seen_set_t *find_seen(const zone_node_share_t *share, uint32_t hash)
@@ -118,7 +117,7 @@ static bool grow_seen(zone_node_share_t *share)
 		return true;
 	}
 	size_t max = share->seen_max == 0 ? SEEN_FIRST : 2 * share->seen_max, old_max = share->seen_max;
-	zone_seen_set_t *old = share->seen, *grown = max <= SEEN_MAX ? calloc(max, sizeof(*grown)) : NULL;
+	zone_seen_set_t *old = share->seen, *grown = max <= ZONE_SHARE_SLOTS_MAX ? calloc(max, sizeof(*grown)) : NULL;
 	if (grown == NULL) {
 		return false;
 	}

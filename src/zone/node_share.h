@@ -66,6 +66,8 @@ void zone_node_share_remember(zone_node_share_t *share, zone_ref_t ref, uint32_t
 enum {
 	ZONE_SHARED_LEN_MIN = 32, /* bytes: less is not worth a reference and a cache miss */
 	ZONE_SHARED_LEN_MAX = 4096,
+	ZONE_SHARE_SLOTS_MAX =
+			1 << 20, /* of the table, three quarters of which are filled; what comes then isn't shared */
 };
 
 /**

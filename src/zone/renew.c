@@ -39,34 +39,38 @@ bool zone_needs_renewal(const zone_contents_t *zone)
 /* ---- Is it worth while? ---- */
 
 enum {
-	SAMPLE_SLOTS_MAX = 1 << 16, /* of a hash table, half of which is filled, or three quarters by chance */
-	STOP_NAMES = 4096,          /* after so many one asks if it is to be given up */
+	SHARED_COST = 48,  /* bytes that a shared RRset takes beside its copy: its record, that one's place in the tree
+			    */
+	STOP_NAMES = 4096, /* after so many one asks if it is to be given up */
 };
 
 /* What is found of a zone. */
 typedef struct {
-	uint32_t *sample; /* hashes of RRsets that nodes have for themselves; 0: free. One in `part` is counted */
-	uint32_t slots;   /* a power of two */
-	uint32_t count, part;
+	/* Open hash table of the RRsets that nodes have for themselves: hashes, without their lowest bit when it is the
+	 * second one or a later one; 0: free. */
+	uint32_t *seen;
+	uint32_t slots; /* a power of two */
+	uint32_t count;
 	uint64_t *used; /* bits of the numbers that records have */
-	uint64_t gain;  /* bytes that a build from scratch would save */
+	int64_t gain;   /* bytes that a build from scratch would save */
 } weighing_t;
 
 static bool weigh_begin(weighing_t *w, const zone_contents_t *zone)
 {
-	*w = (weighing_t){ .slots = 64, .part = 1 };
-	while (w->slots < SAMPLE_SLOTS_MAX && w->slots / 2 < zone->record_count) {
+	*w = (weighing_t){ .slots = 64 };
+	while (w->slots < ZONE_SHARE_SLOTS_MAX && w->slots / 2 < zone->record_count) {
 		w->slots *= 2;
 	}
-	while (w->slots / 2 < zone->record_count / w->part) {
-		w->part *= 2;
-	}
-	w->sample = calloc(w->slots, sizeof(*w->sample));
+	w->seen = calloc(w->slots, sizeof(*w->seen));
 	w->used = calloc(zone->links.count / 64 + 1, sizeof(*w->used));
-	return w->sample != NULL && w->used != NULL;
+	return w->seen != NULL && w->used != NULL;
 }
 
-/* One RRset of a node: the second with the same bytes, and those after it, would only take a reference. */
+/*
+ * One RRset of a node. As a build from scratch goes on (node_share.h): the first one of its bytes stays in its node, at
+ * the second one a copy is made, and all that come then only take a reference. No more different ones are counted than
+ * a build shares. A sample would not do: the thousands that are the same may all be in it, or none of them.
+ */
 static void weigh_set(weighing_t *w, const zone_rrset_t *set)
 {
 	const uint8_t *bytes = (const uint8_t *)set;
@@ -74,19 +78,20 @@ static void weigh_set(weighing_t *w, const zone_rrset_t *set)
 	if (!zone_node_share_may(&made, bytes)) {
 		return;
 	}
-	uint32_t hash = zone_node_share_hash(bytes, made.len);
-	if (hash % w->part != 0) {
-		return;
-	}
-	uint32_t at = hash / w->part & (w->slots - 1);
-	while (w->sample[at] != 0 && w->sample[at] != hash) {
+	uint32_t hash = zone_node_share_hash(bytes, made.len) |
+			3; /* so there is something left without the lowest bit */
+	uint32_t at = hash >> 2 & (w->slots - 1);
+	while (w->seen[at] != 0 && (w->seen[at] | 1) != hash) {
 		at = (at + 1) & (w->slots - 1);
 	}
-	if (w->sample[at] == hash) {
-		w->gain += (made.len - sizeof(zone_ref_t)) * w->part;
-	} else if (w->count < w->slots / 4 * 3) {
-		w->sample[at] = hash;
+	if (w->seen[at] == 0 && w->count < w->slots / 4 * 3) {
+		w->seen[at] = hash;
 		w->count++;
+	} else if (w->seen[at] == hash) {
+		w->seen[at] = hash - 1;
+		w->gain -= SHARED_COST;
+	} else if (w->seen[at] != 0) {
+		w->gain += (int64_t)(made.len - sizeof(zone_ref_t));
 	}
 }
 
@@ -114,7 +119,7 @@ static void weigh_absent(weighing_t *w, const zone_contents_t *zone, zone_tree_i
 		const zone_node_t *absent = zone_at(&zone->arena, ref);
 		zone_link_t self = zone_node_self(absent);
 		if (self <= zone->links.count && !(w->used[self / 64] >> self % 64 & 1)) {
-			w->gain += zone_node_size(absent) + sizeof(zone_ref_t);
+			w->gain += (int64_t)(zone_node_size(absent) + sizeof(zone_ref_t));
 		}
 	}
 }
@@ -139,9 +144,9 @@ bool zone_renewal_pays(const zone_contents_t *zone, bool (*should_stop)(void *ct
 		weigh_absent(&w, zone, &iter->auth);
 	}
 	free(iter);
-	free(w.sample);
+	free(w.seen);
 	free(w.used);
-	return is_known && w.gain > zone->live_size / GAIN_PART;
+	return is_known && w.gain > (int64_t)(zone->live_size / GAIN_PART);
 }
 
 zone_contents_t *zone_renew_later(const zone_contents_t *zone)

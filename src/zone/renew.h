@@ -19,8 +19,8 @@ bool zone_needs_renewal(const zone_contents_t *zone);
 /**
  * Weigh a larger zone that needs renewal: true if a build from scratch would save more than an eighth of the
  * memory that it uses, or most of its numbers are unused. A zone that grew by records that have nothing in common would
- * save nothing, but need twice its memory meanwhile. Looks at all RRsets, counts a sample of them: some 100 ns a name;
- * 256 KiB and a bit for each number. should_stop: as for zone_renew(); then, or out of memory: false.
+ * save nothing, but need twice its memory meanwhile. Looks at all RRsets: some 150 ns a name; 8 to 16 bytes for each
+ * record, 4 MiB at most, and a bit for each number. should_stop: as for zone_renew(); then, or out of memory: false.
  */
 bool zone_renewal_pays(const zone_contents_t *zone, bool (*should_stop)(void *ctx), void *ctx);
 
