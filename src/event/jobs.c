@@ -196,6 +196,7 @@ static void jobs_mark_ended(jobs_t *jobs, entry_t *entry, job_outcome_t outcome,
 		jobs->untried--;
 	}
 	entry->tried = true;
+	jobs->has_started |= jobs->untried == 0;
 	jobs->running--;
 	if (!entry->gone) {
 		jobs->calls.after(entry, agenda_event_of(entry->ticket), result, outcome, jobs->calls.ctx);
@@ -320,9 +321,10 @@ static void jobs_run_one(jobs_t *jobs, const agenda_item_t *item) SYS_REQUIRES(j
 	jobs_forget(jobs, item->zone, item->event);
 	jobs_mark_begun(jobs, item->zone, item->ticket);
 	jobs_wake_another(jobs);
+	bool is_start = item->event == EVENT_LOAD && !jobs->has_started;
 	sys_mutex_unlock(&jobs->lock);
-	if (item->event == EVENT_LOAD) {
-		sys_thread_step_back(); /* a start needs all CPUs: nothing is answered before */
+	if (is_start) {
+		sys_thread_step_back(); /* it needs all CPUs: mostly nothing is answered before it ends */
 	} else {
 		sys_thread_step_aside();
 	}
@@ -365,6 +367,9 @@ knot_err_t jobs_start(jobs_t *jobs)
 	if (jobs->workers == NULL) {
 		return KNOT_ENOMEM;
 	}
+	sys_mutex_lock(&jobs->lock);
+	jobs->has_started = jobs->untried == 0;
+	sys_mutex_unlock(&jobs->lock);
 	for (unsigned i = 0; i < jobs->worker_count; i++) {
 		sys_thread_t *thread = &jobs->workers[i];
 		*thread = (sys_thread_t){ .cpu = -1, .run = jobs_run_worker, .arg = jobs };

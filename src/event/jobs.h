@@ -50,6 +50,7 @@ typedef struct {
 	unsigned idle SYS_GUARDED_BY(lock);    /* workers that wait for something to be due */
 	unsigned awaited SYS_GUARDED_BY(lock); /* threads that wait for the job of a zone to end */
 	size_t untried SYS_GUARDED_BY(lock);   /* entries never tried */
+	bool has_started SYS_GUARDED_BY(lock); /* each zone of the start was tried */
 	unsigned running SYS_GUARDED_BY(lock);
 	uint64_t errors SYS_GUARDED_BY(lock); /* jobs that failed */
 	bool stopping SYS_GUARDED_BY(lock);
@@ -66,7 +67,7 @@ void jobs_init(jobs_t *jobs, unsigned worker_count, const jobs_params_t *params)
 void jobs_deinit(jobs_t *jobs) SYS_EXCLUDES(jobs->lock);
 
 /** Start the workers. */
-KNOT_MUST_USE knot_err_t jobs_start(jobs_t *jobs);
+KNOT_MUST_USE knot_err_t jobs_start(jobs_t *jobs) SYS_EXCLUDES(jobs->lock);
 
 /** Let running jobs end, forget the others, end the workers. Without the lock. */
 void jobs_stop(jobs_t *jobs) SYS_EXCLUDES(jobs->lock);

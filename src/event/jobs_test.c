@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/event/jobs.h"
 
+#include <sched.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,6 +20,7 @@ static entry_t *zones[2];
 static char ran[64]; /* under the lock of the jobs: "L" a load of the first zone, "f" a flush of the second */
 static knot_err_t results[EVENT_COUNT];
 static entry_t *urgent;
+static cpu_set_t cpus;  /* that the worker had in the last event; under the lock */
 static bool is_blocked; /* loads wait until it is false */
 
 static knot_err_t run_event(entry_t *entry, event_t event, unsigned how, job_outcome_t *ret_outcome, void *ctx)
@@ -28,6 +31,7 @@ static knot_err_t run_event(entry_t *entry, event_t event, unsigned how, job_out
 	while (event == EVENT_LOAD && is_blocked) {
 		jobs_wait(&jobs);
 	}
+	(void)sched_getaffinity(0, sizeof(cpus), &cpus);
 	size_t len = strlen(ran);
 	assert(len + 3 < sizeof(ran));
 	ran[len] = (char)(entry == zones[0] ? letter - 'a' + 'A' : letter);
@@ -197,6 +201,49 @@ static void test_frozen(void **state)
 	sys_mutex_unlock(&jobs.lock);
 }
 
+static void wait_for_end(void *arg)
+{
+	sem_wait(arg);
+}
+
+/* Only at a start loads use the CPUs of threads that answer. */
+static void test_processors(void **state)
+{
+	(void)state;
+	cpu_set_t all;
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	if (CPU_COUNT(&all) < 2) {
+		print_message("one CPU: there is nowhere to step\n");
+		return;
+	}
+	int cpu = 0;
+	while (!CPU_ISSET(cpu, &all)) {
+		cpu++;
+	}
+	sem_t end;
+	sem_init(&end, 0, 0);
+	sys_thread_t answering = { .name = "answers", .cpu = cpu, .answers = true, .run = wait_for_end, .arg = &end };
+	assert_int_equal(sys_thread_start(&answering), KNOT_OK);
+	start();
+	jobs_ask(&jobs, zones[0], EVENT_LOAD, 0);
+	expect("L");
+	assert_true(CPU_EQUAL(&cpus, &all));
+	jobs_ask(&jobs, zones[0], EVENT_FLUSH, 0);
+	expect("F");
+	assert_false(CPU_ISSET(cpu, &cpus));
+	jobs_ask(&jobs, zones[1], EVENT_LOAD, 0);
+	expect("l");
+	assert_true(CPU_EQUAL(&cpus, &all));
+	jobs_ask(&jobs, zones[1], EVENT_LOAD, 0);
+	expect("l");
+	assert_false(CPU_ISSET(cpu, &cpus));
+	assert_int_equal(CPU_COUNT(&cpus), CPU_COUNT(&all) - 1);
+	sys_mutex_unlock(&jobs.lock);
+	sem_post(&end);
+	sys_thread_join(&answering);
+	sem_destroy(&end);
+}
+
 static void test_edited(void **state)
 {
 	(void)state;
@@ -333,6 +380,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_urgent_zone_is_loaded_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long_job_delays_no_other_zone, setup_two, teardown),
 		cmocka_unit_test_setup_teardown(test_frozen, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_processors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_edited, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cancelling, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_turn, setup, teardown),

@@ -144,9 +144,8 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-knot_err_t sys_thread_start(sys_thread_t *thread)
+static knot_err_t thread_create(sys_thread_t *thread)
 {
-	sys_thread_step_back(); /* it begins with the CPUs of the one that starts it */
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -168,6 +167,17 @@ knot_err_t sys_thread_start(sys_thread_t *thread)
 		}
 	}
 	return KNOT_OK;
+}
+
+knot_err_t sys_thread_start(sys_thread_t *thread)
+{
+	bool is_aside = own.is_aside;
+	sys_thread_step_back(); /* it begins with the CPUs of the one that starts it */
+	knot_err_t err = thread_create(thread);
+	if (is_aside) {
+		sys_thread_step_aside();
+	}
+	return err;
 }
 
 void sys_thread_join(sys_thread_t *thread)

@@ -23,7 +23,8 @@ typedef struct {
 	bool is_alone; /* others step aside from its CPU; set by sys_thread_start() */
 } sys_thread_t;
 
-/** Start the thread that *thread describes; *thread must stay in place until it is joined. An errno code on failure. */
+/** Start the thread that *thread describes; *thread must stay in place until it is joined. It has the CPUs that the
+ * calling thread has, or had before that stepped aside. An errno code on failure. */
 KNOT_MUST_USE knot_err_t sys_thread_start(sys_thread_t *thread);
 
 /** Wait for the end of a thread; nothing if it was never started. The calling thread must not be in a read section. */

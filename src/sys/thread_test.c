@@ -102,7 +102,6 @@ static void steps_aside_and_back(void **state)
 	assert_int_equal(sys_thread_start(&plain), KNOT_OK);
 	sys_thread_join(&plain);
 	assert_true(CPU_EQUAL(&seen, &two));
-	sys_thread_step_aside();
 	now = cpus_now();
 	assert_true(CPU_EQUAL(&now, &other));
 
