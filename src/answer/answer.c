@@ -58,7 +58,8 @@ __attribute__((noinline)) static answer_refusal_t gate_signed(job_t *job)
 	}
 	knot_name_lower(tsig->algorithm, job->tsig_algorithm);
 	tsig->algorithm.wire = job->tsig_algorithm;
-	tsig->mac = (knot_bytes_t){ NULL, 0 };
+	/* Nothing of the request is left to borrow: the reply may be written over it. */
+	tsig->mac = tsig->other = (knot_bytes_t){ NULL, 0 };
 	tsig->original_id = q->id;
 	tsig->error = KNOT_RCODE_BADKEY;
 	return ANSWER_REFUSAL_BAD_KEY;

@@ -413,6 +413,25 @@ static void test_protocol(void **state)
 	}
 }
 
+/* What an unknown key gets has no MAC and no other data, whatever the request had (RFC 8945 5.2.1, 5.3.2). */
+static void test_unknown_key(void **state)
+{
+	fixture_t *f = *state;
+	static const char request_text[] = HDR("0000", 1, 0, 0, 1) WEB_A
+			"03 6b6579 00 00fa 00ff 00000000 0033 0b 686d61632d736861323536 00 000000006920 012c 0002 aabb "
+			"1234 0000 0014 000102030405060708090a0b0c0d0e0f10111213 ";
+	static const char want_text[] = HDR("8009", 1, 0, 0, 1) WEB_A
+			"03 6b6579 00 00fa 00ff 00000000 001d 0b 686d61632d736861323536 00 000000006920 012c 0000 "
+			"1234 0011 0000 ";
+	uint8_t request[512], want[512], out[1500];
+	answer_report_t report;
+	size_t len = from_hex(request_text, request, sizeof(request));
+	size_t want_len = from_hex(want_text, want, sizeof(want));
+	size_t out_len = answer_both_ways(f, &udp, request, len, out, sizeof(out), &report);
+	assert_int_equal(out_len, want_len);
+	assert_memory_equal(out, want, want_len);
+}
+
 /* RFC 1035 4.1.1, RFC 4035 3.1.6: RD is copied, everything else of the request's flags is not. */
 static void test_flags(void **state)
 {
@@ -634,6 +653,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_as_knot),
 		cmocka_unit_test(test_protocol),
+		cmocka_unit_test(test_unknown_key),
 		cmocka_unit_test(test_flags),
 		cmocka_unit_test(test_payload_limits),
 		cmocka_unit_test(test_large_over_tcp),
