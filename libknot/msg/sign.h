@@ -112,8 +112,11 @@ KNOT_MUST_USE knot_err_t knot_tsig_verify_read(
  */
 KNOT_MUST_USE knot_err_t knot_tsig_verify(knot_tsig_chain_t *chain, knot_bytes_t message, uint64_t now_s);
 
-/** True if the last answer was signed: all of them are authentic. Ask at the end of a transfer; no: malformed data. */
+/**
+ * True if there were answers and the last was signed: all of them are authentic. Ask at the end of a transfer; no:
+ * malformed data.
+ */
 static inline bool knot_tsig_is_complete(const knot_tsig_chain_t *chain)
 {
-	return chain->position != KNOT_TSIG_AT_REQUEST && chain->unsigned_count == 0;
+	return chain->position == KNOT_TSIG_AT_LATER && chain->unsigned_count == 0;
 }

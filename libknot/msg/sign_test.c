@@ -90,7 +90,7 @@ static void test_vectors_client(void **state)
 			knot_err_t err = j == 0 ? verify_request(&chain, &key, view(message), NOW)
 						: knot_tsig_verify(&chain, view(message), NOW + 2);
 			assert_int_equal(err, KNOT_OK);
-			assert_int_equal(knot_tsig_is_complete(&chain), j != 2);
+			assert_int_equal(knot_tsig_is_complete(&chain), j == 1 || j == 3); /* 0 is the request */
 			free(message.data);
 		}
 		knot_tsig_chain_done(&chain);
