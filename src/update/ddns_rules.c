@@ -75,17 +75,6 @@ knot_err_t ddns_check_update(const ddns_t *ddns, const ddns_rr_t *rr)
 
 /* ---- Adding ---- */
 
-/* True if a name above it in the zone has a DNAME. */
-static bool rule_is_below_dname(const ddns_t *ddns, knot_name_t owner, knot_err_t *err)
-{
-	unsigned labels = owner.label_count - ddns->update->origin.label_count;
-	bool found = false;
-	for (unsigned i = 1; !found && i <= labels; i++) {
-		found = rule_has(ddns, knot_name_strip(owner, i), KNOT_TYPE_DNAME, err);
-	}
-	return found;
-}
-
 /* Put a record in the place of those of its type. */
 static knot_err_t rule_replace(const ddns_t *ddns, const ddns_rr_t *rr)
 {
@@ -212,9 +201,8 @@ static knot_err_t rule_add(const ddns_t *ddns, const ddns_rr_t *rr)
 		{ KNOT_TYPE_DNAME, rule_add_dname },
 		{ KNOT_TYPE_NSEC3PARAM, rule_add_nsec3param },
 	};
-	knot_err_t err = KNOT_OK;
-	if (rule_is_below_dname(ddns, rr->owner, &err) || err != KNOT_OK) {
-		return err;
+	if (zone_txn_is_below_dname(ddns->update->txn, rr->owner)) {
+		return KNOT_OK;
 	}
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		if (rows[i].type == rr->type) {
@@ -235,7 +223,7 @@ static bool rule_count_type(const zone_rr_t *rr, void *ctx)
 {
 	rule_count_t *count = ctx;
 	count->count += rr->type == count->type;
-	return true;
+	return count->count < 2; /* one or more: nothing else is asked */
 }
 
 /* True for the only NS of the apex, without which the zone couldn't be delegated to (RFC 2136 3.4.2.4). */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 static uint8_t origin_wire[] = "\4zone";
@@ -583,6 +584,179 @@ static void test_cut(void **state)
 	end(&world);
 }
 
+/* ---- What a message may cost ---- */
+
+enum { COST_MESSAGE_MAX = 60000 };
+
+typedef struct {
+	message_t message;
+	unsigned count;
+	size_t deep_at; /* of a name of 120 labels; 0: there is none */
+} crowd_t;
+
+/* A record of the name with this label (NULL: none) below the apex, or below the deep name. False: the message is full.
+ */
+static bool crowd_put(crowd_t *crowd, const char *label, bool is_deep, uint16_t type, uint16_t class, uint32_t ttl,
+		const char *data)
+{
+	static uint8_t rdata[KNOT_RDATA_MAX];
+	message_t *m = &crowd->message;
+	if (m->len > COST_MESSAGE_MAX) {
+		return false;
+	}
+	if (label != NULL) {
+		m->bytes[m->len++] = (uint8_t)strlen(label);
+		memcpy(m->bytes + m->len, label, strlen(label));
+		m->len += strlen(label);
+	}
+	if (is_deep && crowd->deep_at == 0) {
+		crowd->deep_at = m->len;
+		for (unsigned i = 0; i < 120; i++) {
+			m->bytes[m->len++] = 1;
+			m->bytes[m->len++] = 'x';
+		}
+		put16(m, 0xC00C);
+	} else {
+		put16(m, 0xC000 | (is_deep ? (unsigned)crowd->deep_at : 12));
+	}
+	put16(m, type);
+	put16(m, class);
+	put16(m, ttl >> 16);
+	put16(m, ttl);
+	uint16_t len = 0;
+	const char *reason;
+	if (data != NULL) {
+		assert_int_equal(knot_rdata_scan(type, knot_str_of(data), params.origin,
+						 (knot_mut_bytes_t){ rdata, sizeof(rdata) }, &len, &reason),
+				KNOT_OK);
+	}
+	put16(m, len);
+	memcpy(m->bytes + m->len, rdata, len);
+	m->len += len;
+	crowd->count++;
+	store_be16(m->bytes + 8, (uint16_t)crowd->count);
+	return true;
+}
+
+/* One record more. False: the message is full. */
+typedef bool (*crowd_cb)(crowd_t *crowd, unsigned i);
+
+static const char *crowd_text(const char *prefix, const char *between, unsigned i)
+{
+	static char texts[2][32];
+	static unsigned turn;
+	turn ^= 1;
+	snprintf(texts[turn], sizeof(texts[turn]), "%s%u%s%u", prefix, i / 250 % 250, between, i % 250);
+	return texts[turn];
+}
+
+static bool crowd_names(crowd_t *crowd, unsigned i)
+{
+	return crowd_put(crowd, crowd_text("n", "-", i), false, KNOT_TYPE_A, KNOT_CLASS_IN, 60, "192.0.2.1");
+}
+
+static bool crowd_records(crowd_t *crowd, unsigned i)
+{
+	return crowd_put(crowd, "n", false, KNOT_TYPE_A, KNOT_CLASS_IN, 60, crowd_text("10.0.", ".", i));
+}
+
+static bool crowd_ttls(crowd_t *crowd, unsigned i)
+{
+	return crowd_put(crowd, "n", false, KNOT_TYPE_A, KNOT_CLASS_IN, i, crowd_text("10.0.", ".", i));
+}
+
+static bool crowd_coming_and_going(crowd_t *crowd, unsigned i)
+{
+	return i % 2000 < 1000 ? crowd_put(crowd, "n", false, KNOT_TYPE_A, KNOT_CLASS_IN, 60,
+						 crowd_text("10.0.", ".", i))
+			       : crowd_put(crowd, "n", false, KNOT_TYPE_A, KNOT_CLASS_NONE, 0,
+						 crowd_text("10.0.", ".", i - 1000));
+}
+
+static bool crowd_apex_ns(crowd_t *crowd, unsigned i)
+{
+	return i < 1000 ? crowd_put(crowd, NULL, false, KNOT_TYPE_NS, KNOT_CLASS_IN, 60, crowd_text("n", "-", i))
+			: crowd_put(crowd, NULL, false, KNOT_TYPE_NS, KNOT_CLASS_NONE, 0, "none");
+}
+
+static bool crowd_aliases(crowd_t *crowd, unsigned i)
+{
+	return i < 2000 ? crowd_records(crowd, i)
+			: crowd_put(crowd, "n", false, KNOT_TYPE_CNAME, KNOT_CLASS_IN, 60, "ns");
+}
+
+static bool crowd_deep_names(crowd_t *crowd, unsigned i)
+{
+	return crowd_put(crowd, i == 0 ? NULL : crowd_text("", "-", i), i % 2 == 0, KNOT_TYPE_A, KNOT_CLASS_IN, 60,
+			"192.0.2.1");
+}
+
+/* Names that aren't there, below one that is to get a DNAME and can't, as there is one that is. */
+static bool crowd_deleted(crowd_t *crowd, unsigned i)
+{
+	if (i < 2) {
+		return crowd_put(crowd, i == 0 ? "zz" : NULL, true, KNOT_TYPE_A, KNOT_CLASS_IN, 60, "192.0.2.1");
+	}
+	return i < 2000 ? crowd_put(crowd, crowd_text("", "-", i), true, KNOT_TYPE_ANY, KNOT_CLASS_ANY, 0, NULL)
+			: crowd_put(crowd, NULL, true, KNOT_TYPE_DNAME, KNOT_CLASS_IN, 60, "ns");
+}
+
+/* CPU time for a message, nanoseconds; the best of some. */
+static double crowd_time(crowd_cb put_one)
+{
+	static crowd_t crowd;
+	double best = 0;
+	crowd.message = *make_message("");
+	crowd.count = 0;
+	crowd.deep_at = 0;
+	while (put_one(&crowd, crowd.count)) {}
+	for (unsigned run = 0; run < 3; run++) {
+		update_t update;
+		ddns_t *ddns;
+		struct timespec from, to;
+		assert_int_equal(update_begin(params.origin, UPDATE_DDNS, base, &update), KNOT_OK);
+		assert_int_equal(ddns_begin(&update, NULL, NULL, &ddns), KNOT_OK);
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+		ddns_result_t result = ddns_apply(ddns, (knot_bytes_t){ crowd.message.bytes, crowd.message.len });
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
+		assert_int_equal(result.rcode, KNOT_RCODE_NOERROR);
+		ddns_end(ddns);
+		update_end(&update);
+		double took = (double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec);
+		best = run == 0 || took < best ? took : best;
+	}
+	return best / crowd.count;
+}
+
+/* No record costs much more because of the others in its message: what would is quadratic. */
+static void test_costs(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *what;
+		crowd_cb put_one;
+		unsigned max; /* times what a record of a name of its own costs */
+	} crowds[] = {
+		{ "records of one name", crowd_records, 3 },
+		{ "TTLs of one RRset", crowd_ttls, 3 },
+		{ "records that come and go", crowd_coming_and_going, 3 },
+		{ "name servers of the apex", crowd_apex_ns, 3 },
+		{ "aliases beside data", crowd_aliases, 3 },
+		{ "deep names", crowd_deep_names, 20 },
+		{ "a DNAME above deleted names", crowd_deleted, 20 },
+	};
+	unsigned slow_count = 0;
+	double plain = crowd_time(crowd_names);
+	print_message("%.0f ns per record: names\n", plain);
+	for (size_t i = 0; i < KNOT_LEN(crowds); i++) {
+		double took = crowd_time(crowds[i].put_one);
+		bool is_slow = took > crowds[i].max * plain;
+		print_message("%.0f ns per record: %s%s\n", took, crowds[i].what, is_slow ? ": too slow" : "");
+		slow_count += is_slow;
+	}
+	assert_int_equal(slow_count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -592,6 +766,7 @@ int main(void)
 		cmocka_unit_test(test_batch),
 		cmocka_unit_test(test_first),
 		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_costs),
 	};
 	return cmocka_run_group_tests(tests, build_zones, free_zones);
 }

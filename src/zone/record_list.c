@@ -67,9 +67,8 @@ knot_err_t zone_records_load(const zone_contents_t *zone, knot_name_t owner, zon
 
 /* ---- In order ---- */
 
-static int cmp_records(const void *va, const void *vb)
+int zone_record_cmp(const zone_record_t *a, const zone_record_t *b)
 {
-	const zone_record_t *a = *(const zone_record_t *const *)va, *b = *(const zone_record_t *const *)vb;
 	bool a_is_sig = a->type == KNOT_TYPE_RRSIG, b_is_sig = b->type == KNOT_TYPE_RRSIG;
 	if (a_is_sig != b_is_sig) {
 		return a_is_sig - b_is_sig;
@@ -82,13 +81,18 @@ static int cmp_records(const void *va, const void *vb)
 	return order != 0 ? order : (int)a->rdata_len - (int)b->rdata_len;
 }
 
-const zone_record_t **zone_records_sort(const zone_record_t *first, size_t *ret_count, knot_err_t *ret_err)
+static int cmp_records(const void *a, const void *b)
+{
+	return zone_record_cmp(*(const zone_record_t *const *)a, *(const zone_record_t *const *)b);
+}
+
+zone_record_t **zone_records_sort(const zone_record_t *first, size_t *ret_count, knot_err_t *ret_err)
 {
 	size_t count = 0;
 	for (const zone_record_t *r = first; r != NULL; r = r->next) {
 		count++;
 	}
-	const zone_record_t **sorted = count > 0 ? malloc(count * sizeof(*sorted)) : NULL;
+	zone_record_t **sorted = count > 0 ? malloc(count * sizeof(*sorted)) : NULL;
 	if (sorted == NULL) {
 		*ret_err = count > 0 ? KNOT_ENOMEM : *ret_err;
 		*ret_count = 0;
@@ -96,7 +100,7 @@ const zone_record_t **zone_records_sort(const zone_record_t *first, size_t *ret_
 	}
 	size_t i = 0;
 	for (const zone_record_t *r = first; r != NULL; r = r->next) {
-		sorted[i++] = r;
+		sorted[i++] = (zone_record_t *)r;
 	}
 	qsort(sorted, count, sizeof(*sorted), cmp_records);
 	*ret_count = count;
@@ -108,12 +112,12 @@ knot_err_t zone_records_diff(knot_name_t owner, const zone_record_t *ours, const
 {
 	knot_err_t err = KNOT_OK;
 	size_t our_count, their_count, at = 0;
-	const zone_record_t **left = zone_records_sort(ours, &our_count, &err),
-			    **right = zone_records_sort(theirs, &their_count, &err);
+	zone_record_t **left = zone_records_sort(ours, &our_count, &err),
+		      **right = zone_records_sort(theirs, &their_count, &err);
 	bool goes_on = err == KNOT_OK;
 	for (size_t i = 0; goes_on && i < our_count; i++) {
 		int order = 1;
-		while (at < their_count && (order = cmp_records(&right[at], &left[i])) < 0) {
+		while (at < their_count && (order = zone_record_cmp(right[at], left[i])) < 0) {
 			at++;
 		}
 		bool is_kept = at < their_count && order == 0 && right[at]->ttl == left[i]->ttl;

@@ -16,11 +16,14 @@ void zone_records_free(zone_record_t *take_first);
  */
 KNOT_MUST_USE knot_err_t zone_records_load(const zone_contents_t *zone, knot_name_t owner, zone_record_t **ret_first);
 
+/** The order of records of one name: by type, signatures last as in a node, then by RDATA. <0, 0, >0. */
+int zone_record_cmp(const zone_record_t *a, const zone_record_t *b);
+
 /**
- * The records as an array: by type, signatures last as in a node, then by RDATA. Free it with free(). NULL: there are
- * none, or no memory (*ret_err becomes KNOT_ENOMEM; otherwise it stays).
+ * The records as an array in that order. Free it with free(). NULL: there are none, or no memory (*ret_err becomes
+ * KNOT_ENOMEM; otherwise it stays).
  */
-const zone_record_t **zone_records_sort(const zone_record_t *first, size_t *ret_count, knot_err_t *ret_err);
+zone_record_t **zone_records_sort(const zone_record_t *first, size_t *ret_count, knot_err_t *ret_err);
 
 /**
  * Visit the records of `ours` that `theirs` doesn't have with the same TTL, sorted as above. *ret_goes_on: false if

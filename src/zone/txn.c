@@ -10,7 +10,7 @@
 #include "src/zone/compact.h"
 #include "src/zone/compile.h"
 #include "src/zone/patch.h"
-#include "src/zone/record_list.h"
+#include "src/zone/record_set.h"
 #include "src/zone/renew.h"
 #include "src/zone/undo.h"
 
@@ -23,14 +23,15 @@ typedef struct {
 	knot_name_t owner;
 	const uint8_t *key; /* knot_name_key(), by which edits are in order: faster to compare than names */
 	size_t key_len;
-	zone_record_t *first; /* owned */
-	unsigned node_count;  /* nodes that the base has of the name: NSEC3 records have one of their own */
+	zone_record_set_t records; /* owned */
+	unsigned node_count;       /* nodes that the base has of the name: NSEC3 records have one of their own */
 } edit_t;
 
 struct zone_txn {
 	const zone_contents_t *base; /* borrowed */
 	zone_build_params_t params;
 	void *edits;    /* owned: tsearch() tree of edit_t by owner */
+	void *dnames;   /* owned: the same of those that have a DNAME, or had one since they were touched */
 	edit_t *recent; /* the name that was touched last */
 	size_t edit_count;
 	size_t node_count;  /* of all edits */
@@ -50,14 +51,20 @@ static int cmp_edits(const void *va, const void *vb)
 static void free_edit(void *at)
 {
 	edit_t *edit = at;
-	zone_records_free(edit->first);
+	zone_record_set_clear(&edit->records);
 	free(edit);
+}
+
+static void keep_edit(void *at)
+{
+	(void)at;
 }
 
 void zone_txn_discard(zone_txn_t *txn)
 {
 	if (txn != NULL) {
 		zone_undo_clear(&txn->undo);
+		tdestroy(txn->dnames, keep_edit);
 		tdestroy(txn->edits, free_edit);
 		free(txn);
 	}
@@ -125,103 +132,86 @@ static unsigned edit_count_nodes(const zone_contents_t *base, knot_name_t owner)
 	return count;
 }
 
-/* The edit of a name, made from the base's records at first. */
-static knot_err_t edit_of(zone_txn_t *txn, knot_name_t owner, edit_t **ret_edit)
+/* Remember a name that has a DNAME. */
+static knot_err_t txn_note_dname(zone_txn_t *txn, edit_t *edit)
+{
+	return tsearch(edit, &txn->dnames, cmp_edits) != NULL ? KNOT_OK : KNOT_ENOMEM;
+}
+
+/* An edit with the base's records. NULL in *ret_edit without an error: there are none, and an empty one isn't wanted.
+ */
+static knot_err_t edit_make(zone_txn_t *txn, const wanted_t *wanted, bool may_be_empty, edit_t **ret_edit)
+{
+	unsigned node_count = txn->base != NULL ? edit_count_nodes(txn->base, wanted->edit.owner) : 0;
+	*ret_edit = NULL;
+	if (node_count == 0 && !may_be_empty) {
+		return KNOT_OK;
+	}
+	edit_t *edit = edit_new(wanted);
+	if (edit == NULL) {
+		return KNOT_ENOMEM;
+	}
+	edit->node_count = node_count;
+	knot_err_t err = node_count > 0 ? zone_record_set_load(txn->base, edit->owner, &edit->records) : KNOT_OK;
+	if (err != KNOT_OK || tsearch(edit, &txn->edits, cmp_edits) == NULL) {
+		free_edit(edit);
+		return KNOT_ENOMEM;
+	}
+	txn->edit_count++;
+	txn->node_count += node_count;
+	*ret_edit = edit;
+	return KNOT_OK;
+}
+
+/* The edit of a name, made from the base's records at first. To take records away may_be_empty is false: a name without
+ * any isn't touched for that, and *ret_edit is NULL. */
+static knot_err_t edit_of(zone_txn_t *txn, knot_name_t owner, bool may_be_empty, edit_t **ret_edit)
 {
 	wanted_t wanted;
 	if (!knot_name_in(owner, txn->origin)) {
 		return KNOT_EOUTOFZONE;
 	}
 	edit_t *edit = find_edit(txn, owner, &wanted);
+	knot_err_t err = edit == NULL ? edit_make(txn, &wanted, may_be_empty, &edit) : KNOT_OK;
+	*ret_edit = edit;
 	if (edit == NULL) {
-		edit = edit_new(&wanted);
-		if (edit == NULL) {
-			return KNOT_ENOMEM;
-		}
-		edit->node_count = txn->base != NULL ? edit_count_nodes(txn->base, edit->owner) : 0;
-		knot_err_t err = edit->node_count > 0 ? zone_records_load(txn->base, edit->owner, &edit->first)
-						      : KNOT_OK;
-		if (err != KNOT_OK || tsearch(edit, &txn->edits, cmp_edits) == NULL) {
-			free_edit(edit);
-			return KNOT_ENOMEM;
-		}
-		txn->edit_count++;
-		txn->node_count += edit->node_count;
+		return err;
 	}
 	txn->recent = edit;
-	*ret_edit = edit;
-	return KNOT_OK;
+	return zone_record_set_first(&edit->records, KNOT_TYPE_DNAME) != NULL ? txn_note_dname(txn, edit) : KNOT_OK;
 }
 
-static bool is_same(const zone_record_t *a, const zone_record_t *b)
-{
-	return a->type == b->type && a->rdata_len == b->rdata_len && memcmp(a->rdata, b->rdata, a->rdata_len) == 0;
-}
-
-/* The newest record of a type, which has the TTL of its RRset; NULL: there is none. */
-static const zone_record_t *edit_find_type(const edit_t *edit, uint16_t type)
-{
-	const zone_record_t *r = edit->first;
-	while (r != NULL && r->type != type) {
-		r = r->next;
-	}
-	return r;
-}
-
-/* Signatures at one name are of different RRsets: they don't share a TTL. */
-static bool edit_has_other_ttl(const edit_t *edit, const zone_record_t *record)
-{
-	const zone_record_t *there = edit_find_type(edit, record->type);
-	return there != NULL && (record->type == KNOT_TYPE_RRSIG || there->ttl != record->ttl);
-}
-
-static void edit_set_ttl(zone_txn_t *txn, edit_t *edit, const zone_record_t *record)
-{
-	for (zone_record_t *r = edit->first; r != NULL; r = r->next) {
-		if (r->type == record->type && (r->type != KNOT_TYPE_RRSIG || is_same(r, record)) &&
-				r->ttl != record->ttl) {
-			zone_undo_note_ttl(&txn->undo, r, r->ttl);
-			r->ttl = record->ttl;
-		}
-	}
-}
-
-/* Make room to note a step for each record of a name, and one more. */
-static knot_err_t txn_reserve_undo(zone_txn_t *txn, const edit_t *edit)
-{
-	size_t count = 1;
-	for (const zone_record_t *r = edit->first; r != NULL && txn->undo.is_kept; r = r->next) {
-		count++;
-	}
-	return zone_undo_reserve(&txn->undo, count);
-}
-
-/* Put a record among those of its name, or find it there. */
+/* Put a record among those of its name, or find it there. Signatures at one name are of different RRsets: they don't
+ * share a TTL. */
 static knot_err_t txn_put_record(zone_txn_t *txn, edit_t *edit, zone_record_t *record)
 {
-	bool sets_ttl = edit_has_other_ttl(edit, record);
-	knot_err_t err = sets_ttl ? txn_reserve_undo(txn, edit) : zone_undo_reserve(&txn->undo, 1);
+	zone_record_set_t *set = &edit->records;
+	knot_err_t err = zone_undo_reserve(&txn->undo, 2);
+	err = err == KNOT_OK ? zone_record_set_reserve(set) : err;
 	if (err != KNOT_OK) {
 		return err;
 	}
-	if (sets_ttl) {
-		edit_set_ttl(txn, edit, record);
+	size_t pos;
+	bool is_there = zone_record_set_find(set, record, &pos);
+	zone_record_t *same = is_there ? set->at[pos] : NULL;
+	zone_record_t *first = record->type == KNOT_TYPE_RRSIG ? same : zone_record_set_first(set, record->type);
+	if (first != NULL && first->ttl != record->ttl) {
+		zone_undo_note_ttl(&txn->undo, first, first->ttl);
+		first->ttl = record->ttl;
 	}
-	for (const zone_record_t *r = edit->first; r != NULL; r = r->next) {
-		if (is_same(r, record)) {
-			return KNOT_EISRECORD;
-		}
+	if (is_there) {
+		return KNOT_EISRECORD;
 	}
-	record->next = edit->first;
-	edit->first = record;
-	zone_undo_note_added(&txn->undo, &edit->first, record);
+	zone_record_set_put(set, pos, record);
+	zone_undo_note_added(&txn->undo, set, record);
 	return KNOT_OK;
 }
 
 knot_err_t zone_txn_put(zone_txn_t *txn, knot_name_t owner, uint16_t type, uint32_t ttl, knot_bytes_t rdata)
 {
 	edit_t *edit;
-	knot_err_t err = edit_of(txn, owner, &edit);
+	knot_err_t err = edit_of(txn, owner, true, &edit);
+	err = err == KNOT_OK && type == KNOT_TYPE_DNAME ? txn_note_dname(txn, edit) : err;
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -239,7 +229,7 @@ knot_err_t zone_txn_put(zone_txn_t *txn, knot_name_t owner, uint16_t type, uint3
 knot_err_t zone_txn_remove(zone_txn_t *txn, knot_name_t owner, uint16_t type, knot_bytes_t rdata)
 {
 	edit_t *edit;
-	knot_err_t err = edit_of(txn, owner, &edit);
+	knot_err_t err = edit_of(txn, owner, false, &edit);
 	err = err == KNOT_OK ? zone_undo_reserve(&txn->undo, 1) : err;
 	if (err != KNOT_OK) {
 		return err;
@@ -248,43 +238,51 @@ knot_err_t zone_txn_remove(zone_txn_t *txn, knot_name_t owner, uint16_t type, kn
 	if (wanted == NULL) {
 		return KNOT_ENOMEM;
 	}
-	zone_record_t **at = &edit->first;
-	while (*at != NULL && !is_same(*at, wanted)) {
-		at = &(*at)->next;
-	}
+	size_t pos;
+	bool found = edit != NULL && zone_record_set_find(&edit->records, wanted, &pos);
 	free(wanted);
-	zone_record_t *found = *at;
-	if (found == NULL) {
+	if (!found) {
 		return KNOT_ENORECORD;
 	}
-	*at = found->next;
-	zone_undo_note_removed(&txn->undo, &edit->first, found);
+	zone_record_t *record = zone_record_set_take(&edit->records, pos);
+	zone_undo_note_removed(&txn->undo, &edit->records, record);
 	return KNOT_OK;
+}
+
+/* Take the records [begin..end) out, for which there is room to be noted. */
+static void txn_remove_range(zone_txn_t *txn, zone_record_set_t *set, size_t begin, size_t end)
+{
+	for (size_t i = begin; i < end; i++) {
+		zone_undo_note_removed(&txn->undo, set, set->at[i]);
+	}
+	memmove(set->at + begin, set->at + end, (set->count - end) * sizeof(*set->at));
+	set->count -= end - begin;
 }
 
 knot_err_t zone_txn_remove_all(zone_txn_t *txn, knot_name_t owner, uint16_t type)
 {
 	edit_t *edit;
-	knot_err_t err = edit_of(txn, owner, &edit);
-	err = err == KNOT_OK ? txn_reserve_undo(txn, edit) : err;
+	size_t begin, end;
+	knot_err_t err = edit_of(txn, owner, false, &edit);
 	if (err != KNOT_OK) {
 		return err;
 	}
-	if (edit->first == NULL) {
+	if (edit == NULL || edit->records.count == 0) {
 		return KNOT_ENONODE;
 	}
-	bool found = type == 0;
-	for (zone_record_t **at = &edit->first; *at != NULL;) {
-		zone_record_t *record = *at;
-		if (type == 0 ? record->type != KNOT_TYPE_SOA : record->type == type) {
-			found = true;
-			*at = record->next;
-			zone_undo_note_removed(&txn->undo, &edit->first, record);
-		} else {
-			at = &record->next;
-		}
+	zone_record_set_t *set = &edit->records;
+	zone_record_set_range(set, type == 0 ? KNOT_TYPE_SOA : type, &begin, &end);
+	err = zone_undo_reserve(&txn->undo, type == 0 ? set->count : end - begin);
+	if (err != KNOT_OK) {
+		return err;
 	}
-	return found ? KNOT_OK : KNOT_ENOENT;
+	if (type != 0) {
+		txn_remove_range(txn, set, begin, end);
+		return end > begin ? KNOT_OK : KNOT_ENOENT;
+	}
+	txn_remove_range(txn, set, end, set->count); /* all but SOA */
+	txn_remove_range(txn, set, 0, begin);
+	return KNOT_OK;
 }
 
 /* ---- Marks ---- */
@@ -345,22 +343,19 @@ static knot_err_t list_edits(const zone_txn_t *txn, edits_t *ret_list)
 	return KNOT_OK;
 }
 
-static zone_rr_t rr_of(const edit_t *edit, const zone_record_t *r)
-{
-	return (zone_rr_t){ .owner = edit->owner, .type = r->type, .ttl = r->ttl, .rdata = { r->rdata, r->rdata_len } };
-}
-
 /* True: go on. */
-static bool each_of_edit(const edit_t *edit, zone_rr_cb visit, void *ctx, knot_err_t *ret_err)
+static bool each_of_edit(const edit_t *edit, zone_rr_cb visit, void *ctx)
 {
-	size_t count;
-	const zone_record_t **sorted = zone_records_sort(edit->first, &count, ret_err);
-	bool goes_on = *ret_err == KNOT_OK;
-	for (size_t i = 0; goes_on && i < count; i++) {
-		zone_rr_t rr = rr_of(edit, sorted[i]);
+	const zone_record_set_t *set = &edit->records;
+	bool goes_on = true;
+	uint32_t ttl = 0;
+	for (size_t i = 0; goes_on && i < set->count; i++) {
+		const zone_record_t *r = set->at[i];
+		bool is_first = i == 0 || set->at[i - 1]->type != r->type || r->type == KNOT_TYPE_RRSIG;
+		ttl = is_first ? r->ttl : ttl;
+		zone_rr_t rr = { edit->owner, r->type, ttl, { r->rdata, r->rdata_len } };
 		goes_on = visit(&rr, ctx);
 	}
-	free(sorted);
 	return goes_on;
 }
 
@@ -385,7 +380,7 @@ static bool each_edit_before(walk_t *walk, knot_name_t owner)
 			break;
 		}
 		walk->at++;
-		goes_on = each_of_edit(edit, walk->visit, walk->ctx, &walk->err);
+		goes_on = each_of_edit(edit, walk->visit, walk->ctx);
 	}
 	return goes_on;
 }
@@ -435,14 +430,10 @@ knot_err_t zone_txn_each(const zone_txn_t *txn, zone_rr_cb visit, void *ctx)
 knot_err_t zone_txn_each_of(const zone_txn_t *txn, knot_name_t owner, zone_rr_cb visit, void *ctx)
 {
 	wanted_t wanted;
-	knot_err_t err = KNOT_OK;
 	const edit_t *edit = find_edit(txn, owner, &wanted);
 	if (edit != NULL) {
-		if (edit->first == NULL) {
-			return KNOT_ENONODE;
-		}
-		(void)each_of_edit(edit, visit, ctx, &err);
-		return err;
+		(void)each_of_edit(edit, visit, ctx);
+		return edit->records.count > 0 ? KNOT_OK : KNOT_ENONODE;
 	}
 	const zone_node_t *node = txn->base != NULL ? zone_find_node(txn->base, wanted.edit.owner) : NULL;
 	if (node == NULL || zone_node_rrset_count(node) == 0) {
@@ -493,7 +484,7 @@ knot_err_t zone_txn_find_ttl(const zone_txn_t *txn, knot_name_t owner, uint16_t 
 	knot_err_t err = KNOT_OK;
 	const edit_t *edit = find_edit(txn, owner, &wanted);
 	if (edit != NULL) {
-		const zone_record_t *record = edit_find_type(edit, type);
+		const zone_record_t *record = zone_record_set_first(&edit->records, type);
 		seek = (seek_t){ type, record != NULL, record != NULL ? record->ttl : 0 };
 	} else if (type == KNOT_TYPE_RRSIG) {
 		err = zone_txn_each_of(txn, owner, seek_type, &seek);
@@ -538,10 +529,10 @@ static const edit_t *find_edit_behind(const zone_txn_t *txn, const edit_t *edit)
 static bool see_edits_below(const zone_txn_t *txn, const edit_t *owner)
 {
 	const edit_t *edit = find_edit_behind(txn, owner);
-	while (edit != NULL && edit->first == NULL && knot_name_in(edit->owner, owner->owner)) {
+	while (edit != NULL && edit->records.count == 0 && knot_name_in(edit->owner, owner->owner)) {
 		edit = find_edit_behind(txn, edit);
 	}
-	return edit != NULL && edit->first != NULL && knot_name_in(edit->owner, owner->owner);
+	return edit != NULL && edit->records.count > 0 && knot_name_in(edit->owner, owner->owner);
 }
 
 /* True if a name below `owner` that was not touched has records. */
@@ -591,8 +582,68 @@ knot_err_t zone_txn_find(const zone_txn_t *txn, knot_name_t owner)
 	const zone_node_t *node =
 			edit == NULL && txn->base != NULL ? zone_find_node(txn->base, wanted.edit.owner) : NULL;
 	bool found = owner.len == txn->origin.len ||
-		     (edit != NULL ? edit->first != NULL : node != NULL && zone_node_rrset_count(node) > 0);
+		     (edit != NULL ? edit->records.count > 0 : node != NULL && zone_node_rrset_count(node) > 0);
 	return found ? KNOT_OK : zone_txn_find_below(txn, owner);
+}
+
+/* The key of the name above: a part of it, as each label ends with KNOT_KEY_END, which is in no label. */
+static void strip_edit(edit_t *name)
+{
+	assert(name->key_len > 0);
+	name->owner = knot_name_strip(name->owner, 1);
+	do {
+		name->key_len--;
+	} while (name->key_len > 0 && name->key[name->key_len - 1] != KNOT_KEY_END);
+}
+
+/* True if a touched name has a DNAME and is `name` or above it. */
+static bool see_edits_dname(const zone_txn_t *txn, edit_t name)
+{
+	while (txn->dnames != NULL) {
+		edit_t **edit = tfind(&name, &txn->dnames, cmp_edits);
+		if (edit != NULL && zone_record_set_first(&(*edit)->records, KNOT_TYPE_DNAME) != NULL) {
+			return true;
+		}
+		if (name.owner.label_count == txn->origin.label_count) {
+			break;
+		}
+		strip_edit(&name);
+	}
+	return false;
+}
+
+/* True if a name that was not touched has a DNAME and is `name` or above it. */
+static bool see_base_dname(const zone_txn_t *txn, const zone_tree_t *tree, edit_t name)
+{
+	const zone_arena_view_t *view = &txn->base->arena;
+	zone_ref_t ref;
+	while ((ref = zone_tree_match(view, tree, name.owner, name.key, name.key_len).encloser) != 0) {
+		const zone_node_t *node = zone_at(view, ref);
+		while (name.owner.label_count > zone_node_owner(node).label_count) {
+			strip_edit(&name);
+		}
+		if ((node->flags & ZONE_NODE_DNAME) != 0 && tfind(&name, &txn->edits, cmp_edits) == NULL) {
+			return true;
+		}
+		if (name.owner.label_count == txn->origin.label_count) {
+			break;
+		}
+		strip_edit(&name);
+	}
+	return false;
+}
+
+bool zone_txn_is_below_dname(const zone_txn_t *txn, knot_name_t owner)
+{
+	wanted_t wanted;
+	if (!knot_name_in(owner, txn->origin) || owner.len == txn->origin.len) {
+		return false;
+	}
+	(void)find_edit(txn, owner, &wanted);
+	strip_edit(&wanted.edit);
+	return see_edits_dname(txn, wanted.edit) ||
+	       (txn->base != NULL && (see_base_dname(txn, &txn->base->auth, wanted.edit) ||
+						     see_base_dname(txn, zone_glue_tree(txn->base), wanted.edit)));
 }
 
 /* ---- Differences ---- */
@@ -622,7 +673,8 @@ static bool diff_edit(diff_t *diff, const edit_t *edit, knot_err_t *ret_err)
 	if (*ret_err != KNOT_OK) {
 		return false;
 	}
-	const zone_record_t *ours = diff->added ? edit->first : before, *theirs = diff->added ? before : edit->first;
+	const zone_record_t *now = zone_record_set_link(&edit->records);
+	const zone_record_t *ours = diff->added ? now : before, *theirs = diff->added ? before : now;
 	bool goes_on = true;
 	*ret_err = zone_records_diff(edit->owner, ours, theirs, diff_visit, diff, &goes_on);
 	zone_records_free(before);
@@ -726,11 +778,12 @@ static void collect_edit(const void *at, VISIT visit, void *ctx)
 {
 	collecting_t *to = ctx;
 	const edit_t *edit = *(const edit_t *const *)at;
-	if ((visit != postorder && visit != leaf) || edit->first == NULL || to->err != KNOT_OK) {
+	if ((visit != postorder && visit != leaf) || edit->records.count == 0 || to->err != KNOT_OK) {
 		return;
 	}
 	to->err = zone_collect_owner(to->collect, edit->owner);
-	for (const zone_record_t *r = edit->first; r != NULL && to->err == KNOT_OK; r = r->next) {
+	for (const zone_record_t *r = zone_record_set_link(&edit->records); r != NULL && to->err == KNOT_OK;
+			r = r->next) {
 		to->err = zone_collect_record(to->collect, r->type, r->ttl, (knot_bytes_t){ r->rdata, r->rdata_len });
 	}
 }
@@ -776,7 +829,7 @@ static knot_err_t txn_patch(const zone_txn_t *txn, const zone_contents_t *base, 
 		return KNOT_ENOMEM;
 	}
 	for (size_t i = 0; i < list.count; i++) {
-		changes[i] = (zone_change_t){ list.edits[i]->owner, list.edits[i]->first };
+		changes[i] = (zone_change_t){ list.edits[i]->owner, zone_record_set_link(&list.edits[i]->records) };
 	}
 	const zone_check_params_t checks = zone_build_checks(params);
 	err = zone_patch(base, changes, list.count, params->size_max, &checks, ret_zone);

@@ -70,6 +70,10 @@ KNOT_MUST_USE knot_err_t zone_txn_find(const zone_txn_t *txn, knot_name_t owner)
  */
 KNOT_MUST_USE knot_err_t zone_txn_find_below(const zone_txn_t *txn, knot_name_t owner);
 
+/** True if a name strictly above `owner` has a DNAME now. Cost: a walk down the trees, and a search for each name
+ * above. */
+bool zone_txn_is_below_dname(const zone_txn_t *txn, knot_name_t owner);
+
 /**
  * Visit what the version had and has no more (`added` false), or what is new. In canonical order, but a SOA that was
  * replaced comes first. A record whose TTL changed is both. KNOT_ENOMEM.

@@ -303,6 +303,24 @@ static void drop_kept(kept_t *kept)
 	*kept = (kept_t){ 0 };
 }
 
+/* A step with any outcome: records go, alone or all of a type or name, and come with other TTLs. */
+static void go_somewhere(zone_txn_t *txn)
+{
+	const record_t *r = &records[draw(KNOT_LEN(lines))];
+	knot_bytes_t rdata = { r->rdata, r->rdata_len };
+	knot_err_t err;
+	if (draw(2)) {
+		err = zone_txn_put(txn, r->owner, r->type, 60 + draw(4), rdata);
+		assert_true(err == KNOT_OK || err == KNOT_EISRECORD);
+	} else if (draw(3)) {
+		err = zone_txn_remove(txn, r->owner, r->type, rdata);
+		assert_true(err == KNOT_OK || err == KNOT_ENORECORD);
+	} else {
+		err = zone_txn_remove_all(txn, r->owner, draw(2) ? r->type : 0);
+		assert_true(err == KNOT_OK || err == KNOT_ENONODE || err == KNOT_ENOENT);
+	}
+}
+
 /* Changes that are taken back must leave no trace, also within others that are taken back. */
 static void go_astray(zone_txn_t *txn, const bool *is_in)
 {
@@ -312,11 +330,9 @@ static void go_astray(zone_txn_t *txn, const bool *is_in)
 		memcpy(lost, is_in, sizeof(lost));
 		change(txn, lost);
 		size_t inner = zone_txn_mark(txn);
-		const record_t *r = &records[draw(KNOT_LEN(lines))];
-		knot_err_t err = zone_txn_remove_all(txn, r->owner, draw(2) ? r->type : 0);
-		assert_true(err == KNOT_OK || err == KNOT_ENONODE || err == KNOT_ENOENT);
-		err = zone_txn_put(txn, r->owner, r->type, 61 + round, (knot_bytes_t){ r->rdata, r->rdata_len });
-		assert_true(err == KNOT_OK || err == KNOT_EISRECORD);
+		for (unsigned n = 1 + draw(8); n > 0; n--) {
+			go_somewhere(txn);
+		}
 		zone_txn_rollback(txn, inner);
 		change(txn, lost);
 		zone_txn_rollback(txn, mark);
@@ -495,6 +511,129 @@ static void test_names(void **state)
 	assert_int_equal(zone_txn_find(txn, knot_name_of(wires[APEX])), KNOT_OK);
 	assert_int_equal(zone_txn_find(txn, knot_name_of(wires[X])), KNOT_ENONODE);
 	zone_txn_discard(txn);
+}
+
+typedef struct {
+	uint16_t type;
+	unsigned count;
+	uint32_t ttl;
+} ttl_t;
+
+static bool see_ttl(const zone_rr_t *rr, void *ctx)
+{
+	ttl_t *seen = ctx;
+	if (rr->type == seen->type) {
+		assert_int_equal(rr->ttl, seen->ttl);
+		seen->count++;
+	}
+	return true;
+}
+
+/* All records of the type at a name, and what is found of them, have this TTL. */
+static void assert_ttl(const zone_txn_t *txn, knot_name_t owner, unsigned count, uint32_t ttl)
+{
+	ttl_t seen = { .type = KNOT_TYPE_A, .ttl = ttl };
+	uint32_t found = 0;
+	assert_int_equal(zone_txn_each_of(txn, owner, see_ttl, &seen), KNOT_OK);
+	assert_int_equal(seen.count, count);
+	assert_int_equal(zone_txn_find_ttl(txn, owner, KNOT_TYPE_A, &found), KNOT_OK);
+	assert_int_equal(found, ttl);
+}
+
+/* An RRset has one TTL, whichever of its records comes or goes, there and back. */
+static void test_ttl(void **state)
+{
+	(void)state;
+	static uint8_t wire[] = "\1x\4zone", data[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	static const struct {
+		char what;     /* '+' put, '-' remove */
+		unsigned from; /* RDATA: four bytes from here on */
+		uint32_t ttl;
+		unsigned count; /* afterwards */
+		uint32_t ttl_after;
+	} steps[] = {
+		{ '+', 2, 60, 1, 60 },
+		{ '+', 4, 61, 2, 61 },
+		{ '+', 0, 62, 3, 62 },
+		{ '+', 0, 63, 3, 63 },
+		{ '-', 0, 0, 2, 63 },
+		{ '+', 1, 63, 3, 63 },
+		{ '+', 4, 64, 3, 64 },
+		{ '-', 1, 0, 2, 64 },
+		{ '-', 2, 0, 1, 64 },
+		{ '+', 3, 65, 2, 65 },
+	};
+	zone_txn_t *txn;
+	size_t marks[KNOT_LEN(steps)];
+	knot_name_t x = knot_name_of(wire);
+	assert_int_equal(zone_txn_begin(NULL, &params, &txn), KNOT_OK);
+	for (size_t i = 0; i < KNOT_LEN(steps); i++) {
+		knot_bytes_t rdata = { data + steps[i].from, 4 };
+		marks[i] = zone_txn_mark(txn);
+		if (steps[i].what == '+') {
+			knot_err_t err = zone_txn_put(txn, x, KNOT_TYPE_A, steps[i].ttl, rdata);
+			assert_true(err == KNOT_OK || err == KNOT_EISRECORD);
+		} else {
+			assert_int_equal(zone_txn_remove(txn, x, KNOT_TYPE_A, rdata), KNOT_OK);
+		}
+		assert_ttl(txn, x, steps[i].count, steps[i].ttl_after);
+		knot_err_t err;
+		assert_true(zone_txn_is_changed(txn, &err)); /* reads all: must not disturb what comes back */
+	}
+	for (size_t i = KNOT_LEN(steps) - 1; i > 0; i--) {
+		zone_txn_rollback(txn, marks[i]);
+		assert_ttl(txn, x, steps[i - 1].count, steps[i - 1].ttl_after);
+	}
+	zone_txn_discard(txn);
+}
+
+/* What is below a DNAME, of the base or of the transaction. */
+static void test_dname(void **state)
+{
+	(void)state;
+	enum { APEX, D, X_D, Y_X_D, DD, B, X_B, OUT };
+	static uint8_t wires[][20] = { "\4zone", "\1d\4zone", "\1X\1d\4Zone", "\1y\1x\1d\4zone", "\1d\1d\4zone",
+		"\1b\4zone", "\1x\1b\4zone", "\4else" };
+	static uint8_t target[] = "\1t";
+	static const struct {
+		char what; /* '+' put, '-' remove a DNAME; 'm' mark, 'r' roll back */
+		unsigned name;
+		const char *below; /* of each name above: 'b' if it is below a DNAME */
+	} steps[] = {
+		{ 'm', 0, "......b." }, /* the base has one at b */
+		{ '+', D, "..bbb.b." },
+		{ '-', B, "..bbb..." },
+		{ '-', D, "........" },
+		{ '+', APEX, ".bbbbbb." },
+		{ '-', APEX, "........" },
+		{ '+', X_D, "...b...." },
+		{ 'r', 0, "......b." },
+	};
+	const bool none[KNOT_LEN(lines)] = { false };
+	zone_contents_t *empty = build_fresh(none, 1), *base;
+	zone_txn_t *txn;
+	const knot_bytes_t rdata = { target, sizeof(target) };
+	assert_int_equal(zone_txn_begin(empty, &params, &txn), KNOT_OK);
+	assert_int_equal(zone_txn_put(txn, knot_name_of(wires[B]), KNOT_TYPE_DNAME, 60, rdata), KNOT_OK);
+	assert_int_equal(zone_txn_commit(txn, &base), KNOT_OK);
+	zone_contents_free(empty);
+	assert_int_equal(zone_txn_begin(base, &params, &txn), KNOT_OK);
+	size_t mark = 0;
+	for (size_t i = 0; i < KNOT_LEN(steps); i++) {
+		knot_name_t name = knot_name_of(wires[steps[i].name]);
+		switch (steps[i].what) {
+		case '+': assert_int_equal(zone_txn_put(txn, name, KNOT_TYPE_DNAME, 60, rdata), KNOT_OK); break;
+		case '-': assert_int_equal(zone_txn_remove_all(txn, name, KNOT_TYPE_DNAME), KNOT_OK); break;
+		case 'm': mark = zone_txn_mark(txn); break;
+		default: zone_txn_rollback(txn, mark);
+		}
+		for (unsigned j = 0; j < KNOT_LEN(wires); j++) {
+			assert_int_equal(
+					zone_txn_is_below_dname(txn, knot_name_of(wires[j])), steps[i].below[j] == 'b');
+		}
+	}
+	zone_txn_discard(txn);
+	zone_contents_free(base);
 }
 
 /* ---- Memory ---- */
@@ -794,6 +933,7 @@ int main(void)
 		cmocka_unit_test(test_memory_is_bounded), cmocka_unit_test(test_small_zones),
 		cmocka_unit_test(test_growth_is_shared), cmocka_unit_test(test_links_are_bounded),
 		cmocka_unit_test(test_chunks_are_bounded), cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_remove_all), cmocka_unit_test(test_names), cmocka_unit_test(test_chain_comes) };
+		cmocka_unit_test(test_remove_all), cmocka_unit_test(test_names), cmocka_unit_test(test_ttl),
+		cmocka_unit_test(test_dname), cmocka_unit_test(test_chain_comes) };
 	return cmocka_run_group_tests(tests, scan_records, free_records);
 }

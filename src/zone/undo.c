@@ -25,10 +25,10 @@ static void undo_push(zone_undo_t *undo, zone_undo_step_t step)
 	undo->steps[undo->count++] = step;
 }
 
-void zone_undo_note_added(zone_undo_t *undo, zone_record_t **list, zone_record_t *record)
+void zone_undo_note_added(zone_undo_t *undo, zone_record_set_t *set, zone_record_t *record)
 {
 	if (undo->is_kept) {
-		undo_push(undo, (zone_undo_step_t){ .list = list, .record = record, .was_added = true });
+		undo_push(undo, (zone_undo_step_t){ .set = set, .record = record, .was_added = true });
 	}
 }
 
@@ -39,10 +39,10 @@ void zone_undo_note_ttl(zone_undo_t *undo, zone_record_t *record, uint32_t old_t
 	}
 }
 
-void zone_undo_note_removed(zone_undo_t *undo, zone_record_t **list, zone_record_t *take_record)
+void zone_undo_note_removed(zone_undo_t *undo, zone_record_set_t *set, zone_record_t *take_record)
 {
 	if (undo->is_kept) {
-		undo_push(undo, (zone_undo_step_t){ .list = list, .record = take_record });
+		undo_push(undo, (zone_undo_step_t){ .set = set, .record = take_record });
 	} else {
 		free(take_record);
 	}
@@ -50,19 +50,18 @@ void zone_undo_note_removed(zone_undo_t *undo, zone_record_t **list, zone_record
 
 static void undo_step(const zone_undo_step_t *step)
 {
-	if (step->list == NULL) {
+	if (step->set == NULL) {
 		step->record->ttl = step->ttl;
-	} else if (step->was_added) {
-		zone_record_t **at = step->list;
-		while (*at != step->record) {
-			assert(*at != NULL); /* later steps were undone before */
-			at = &(*at)->next;
-		}
-		*at = step->record->next;
-		free(step->record);
+		return;
+	}
+	size_t pos;
+	bool is_there = zone_record_set_find(step->set, step->record, &pos);
+	assert(is_there == step->was_added); /* later steps were undone before */
+	(void)is_there;
+	if (step->was_added) {
+		free(zone_record_set_take(step->set, pos));
 	} else {
-		step->record->next = *step->list;
-		*step->list = step->record;
+		zone_record_set_put(step->set, pos, step->record);
 	}
 }
 
@@ -78,7 +77,7 @@ void zone_undo_clear(zone_undo_t *undo)
 {
 	for (size_t i = 0; i < undo->count; i++) {
 		const zone_undo_step_t *step = &undo->steps[i];
-		if (step->list != NULL && !step->was_added) {
+		if (step->set != NULL && !step->was_added) {
 			free(step->record);
 		}
 	}

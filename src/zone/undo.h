@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Internal: what was done to lists of records, so that a transaction can go back to a mark.
+ * Internal: what was done to sets of records, so that a transaction can go back to a mark.
  *
  * Nothing is kept before the first mark. A log entry undoes one step; entries are undone in reverse order, so each
- * finds the lists as its step left them. Records that were removed belong to the log until it is cleared. One thread.
+ * finds the sets as its step left them. Records that were removed belong to the log until it is cleared. One thread.
  */
 #pragma once
 
-#include "libknot/base/err.h"
-#include "src/zone/node_build.h"
+#include "src/zone/record_set.h"
 
 typedef struct {
-	zone_record_t **list;  /* of the record; NULL: only its TTL changed */
-	zone_record_t *record; /* owned if it was removed */
-	uint32_t ttl;          /* the old one, if the TTL changed */
+	zone_record_set_t *set; /* of the record; NULL: only its TTL changed */
+	zone_record_t *record;  /* owned if it was removed */
+	uint32_t ttl;           /* the old one, if the TTL changed */
 	bool was_added;
 } zone_undo_step_t;
 
@@ -28,11 +27,11 @@ typedef struct {
 KNOT_MUST_USE knot_err_t zone_undo_reserve(zone_undo_t *undo, size_t count);
 
 /** Note a step that was taken, for which there is room. */
-void zone_undo_note_added(zone_undo_t *undo, zone_record_t **list, zone_record_t *record);
+void zone_undo_note_added(zone_undo_t *undo, zone_record_set_t *set, zone_record_t *record);
 void zone_undo_note_ttl(zone_undo_t *undo, zone_record_t *record, uint32_t old_ttl);
 
-/** Note that a record was taken out of its list. The log frees it, at once if nothing is kept. */
-void zone_undo_note_removed(zone_undo_t *undo, zone_record_t **list, zone_record_t *take_record);
+/** Note that a record was taken out of its set. The log frees it, at once if nothing is kept. */
+void zone_undo_note_removed(zone_undo_t *undo, zone_record_set_t *set, zone_record_t *take_record);
 
 /** Undo all steps but the first `mark`. */
 void zone_undo_back(zone_undo_t *undo, size_t mark);
