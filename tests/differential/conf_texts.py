@@ -42,7 +42,6 @@ SAME = [
     "acl:\n  - id: a\n    update-owner-name: x\n",
     "acl:\n  - id: a\n    update-owner: foo\n",
     "acl:\n  - id: a\n    update-owner: name\n",
-    "acl:\n  - id: a\n    update-owner: name\n    update-owner-name: a..b\n",
     "acl:\n  - id: a\n    update-type: FOO\n",
     "acl:\n  - id: a\n    update-type: [ A, TYPE65535, SOA ]\n",
     "acl:\n  - id: a\n    update-type: foo\n",
@@ -621,6 +620,9 @@ NOT_YET = [
 
 # (configuration, what we say of it, why Knot 3.2.6 says something else). F stands for the file.
 DIFFERENT = [
+    ("acl:\n  - id: a\n    update-owner: name\n    update-owner-name: a..b\n",
+     "config, file 'F', line 4, item 'update-owner-name', value 'a..b' (empty label)",
+     "it can't be a name, so the rule would never match"),
     ("server:\n  tcp-idle-timeout: 99999999999999999y\n",
      "config, file 'F', line 2, item 'tcp-idle-timeout', value '99999999999999999y' (value is out of range)",
      "unit y"),
