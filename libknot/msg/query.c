@@ -143,7 +143,7 @@ __attribute__((noinline)) static bool read_records(knot_query_t *q)
 			if (i + 1 != count || i < before) {
 				return false;
 			}
-			q->has_tsig = true;
+			q->has_tsig = 1;
 		} else if (!check_rdata(&r, &rr)) {
 			return false;
 		}
@@ -176,10 +176,10 @@ knot_msg_verdict_t knot_query_parse(knot_bytes_t wire, knot_query_t *ret_query)
 	/* Everything but qname_lower, which is written with the question and is large. */
 	q->wire = wire;
 	q->qname = (knot_name_t){ 0 };
-	q->qtype = q->qclass = q->question_len = 0;
+	q->qtype = q->question_len = 0;
+	q->class_and_tsig = 0;
 	q->additional_off = KNOT_MSG_HEADER_LEN;
 	q->edns = (knot_edns_t){ 0 };
-	q->has_tsig = false;
 	if (wire.len < KNOT_MSG_HEADER_LEN) {
 		q->id = q->flags = q->qdcount = q->ancount = q->nscount = q->arcount = 0;
 		q->opcode = KNOT_OPCODE_QUERY;

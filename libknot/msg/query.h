@@ -63,14 +63,26 @@ typedef struct {
 	knot_opcode_t opcode;
 	knot_name_t qname; /* view into wire; never compressed */
 	uint16_t qtype;
-	uint16_t qclass;
-	uint16_t question_len;   /* bytes of the question section, 0 when there is none */
+	uint16_t question_len; /* bytes of the question section, 0 when there is none */
+	union {
+		struct {
+			uint16_t qclass;
+			uint16_t has_tsig; /* 1: the last record is a TSIG; else 0 */
+		};
+		uint32_t class_and_tsig; /* both: see knot_query_is_unsigned_in() */
+	};
 	uint16_t additional_off; /* where what follows the question starts */
-	bool has_tsig;
 	knot_edns_t edns;
 	/* qname with letters in lower case, for compares. Last: what is read of a query lies together. */
 	uint8_t qname_lower[KNOT_NAME_MAX];
 } knot_query_t;
+
+/** Class IN and no TSIG, as nearly all queries: one compare. */
+static inline bool knot_query_is_unsigned_in(const knot_query_t *query)
+{
+	static const knot_query_t usual = { .qclass = 1 /* KNOT_CLASS_IN */, .has_tsig = 0 };
+	return query->class_and_tsig == usual.class_and_tsig;
+}
 
 /** Parse a request. ret_query is set as far as the verdict says. Never reads past wire, never allocates. */
 KNOT_EXPORT knot_msg_verdict_t knot_query_parse(knot_bytes_t wire, knot_query_t *ret_query);

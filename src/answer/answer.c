@@ -2,9 +2,9 @@
 #include "src/answer/answer.h"
 
 #include "libknot/base/assert.h"
-#include "libknot/msg/tsig.h"
 #include "src/answer/encode.h"
 #include "src/answer/finish.h"
+#include "src/answer/permit.h"
 #include "src/answer/stage.h"
 
 #include <assert.h>
@@ -16,10 +16,7 @@ typedef struct {
 	const answer_request_t *request;
 	const answer_guests_t *guests; /* NULL: none */
 	answer_report_t *report;       /* of all stages */
-	/* Of the gate that refuses with BAD_KEY: the request's key, read before the reply takes the request's place. */
-	knot_tsig_t tsig;
-	uint8_t tsig_key[KNOT_NAME_MAX], tsig_algorithm[KNOT_NAME_MAX];
-	answer_outcome_t outcome; /* of DECIDE */
+	answer_outcome_t outcome;      /* of DECIDE */
 	bool is_udp;
 	uint16_t payload_max; /* bytes of UDP payload that we take and send; 0: without EDNS, where it isn't said */
 	knot_msg_writer_t w;  /* of encoder and FINISH */
@@ -48,21 +45,27 @@ static answer_refusal_t gate_unknown(job_t *job)
 	return ANSWER_REFUSAL_NOT_IMPLEMENTED;
 }
 
-/* A signed request: no key is known. */
-__attribute__((noinline)) static answer_refusal_t gate_signed(job_t *job)
+/* Permission of the source, and the request's signature. */
+__attribute__((noinline)) static answer_refusal_t gate_permit(job_t *job, conf_action_t action)
 {
-	const knot_query_t *q = &job->request->query;
-	knot_tsig_t *tsig = &job->tsig;
-	if (knot_tsig_read(q->wire, job->tsig_key, tsig) != KNOT_OK) {
-		return ANSWER_REFUSAL_MALFORMED;
+	const answer_turn_t *turn = job->source->turn;
+	if (turn == NULL || turn->aside == NULL) {
+		return ANSWER_REFUSAL_NOT_ALLOWED;
 	}
-	knot_name_lower(tsig->algorithm, job->tsig_algorithm);
-	tsig->algorithm.wire = job->tsig_algorithm;
-	/* Nothing of the request is left to borrow: the reply may be written over it. */
-	tsig->mac = tsig->other = (knot_bytes_t){ NULL, 0 };
-	tsig->original_id = q->id;
-	tsig->error = KNOT_RCODE_BADKEY;
-	return ANSWER_REFUSAL_BAD_KEY;
+	job->report->effects |= ANSWER_EFFECT_NOTED;
+	return answer_permit(job->env, job->source, job->request, action, turn->aside);
+}
+
+/* What gate_permit() has written, if it let the request through. */
+static inline answer_aside_t *answer_aside_of(const job_t *job)
+{
+	return job->source->turn->aside;
+}
+
+static answer_refusal_t gate_note(job_t *job, answer_note_t note, answer_refusal_t refusal)
+{
+	answer_aside_of(job)->note = note;
+	return refusal;
 }
 
 static inline answer_refusal_t gate_lookup(job_t *job)
@@ -71,29 +74,72 @@ static inline answer_refusal_t gate_lookup(job_t *job)
 	if (request->zone == NULL) {
 		return ANSWER_REFUSAL_NO_ZONE;
 	}
-	if (request->query.has_tsig) {
-		return gate_signed(job);
-	}
 	return request->contents != NULL ? ANSWER_REFUSAL_NONE : ANSWER_REFUSAL_NOT_LOADED;
 }
 
-/* Transfers, NOTIFY and UPDATE aren't served: no source has the permission. */
-static answer_refusal_t gate_zone(job_t *job)
+/* Not inlined, as a plain query doesn't pass it. */
+__attribute__((noinline)) static answer_refusal_t gate_signed(job_t *job)
 {
-	if (job->request->zone == NULL) {
-		return ANSWER_REFUSAL_NOT_AUTH;
+	const answer_request_t *request = job->request;
+	if (request->zone == NULL) {
+		return ANSWER_REFUSAL_NO_ZONE;
 	}
-	return job->request->query.has_tsig ? gate_signed(job) : ANSWER_REFUSAL_NOT_ALLOWED;
+	answer_refusal_t refusal = gate_permit(job, CONF_ACTION_QUERY);
+	return refusal != ANSWER_REFUSAL_NONE || request->contents != NULL ? refusal : ANSWER_REFUSAL_NOT_LOADED;
+}
+
+/* What is about a zone itself needs permission, signed or not. */
+static answer_refusal_t gate_zone(job_t *job, conf_action_t action)
+{
+	return job->request->zone == NULL ? ANSWER_REFUSAL_NOT_AUTH : gate_permit(job, action);
+}
+
+static answer_refusal_t gate_transfer(job_t *job)
+{
+	answer_refusal_t refusal = gate_zone(job, CONF_ACTION_TRANSFER);
+	return refusal != ANSWER_REFUSAL_NONE || job->request->contents != NULL ? refusal : ANSWER_REFUSAL_NOT_LOADED;
+}
+
+static answer_refusal_t gate_frozen(job_t *job)
+{
+	return zone_has_frozen_transfers(job->request->zone) ? gate_note(job, ANSWER_NOTE_FROZEN, ANSWER_REFUSAL_FROZEN)
+							     : ANSWER_REFUSAL_NONE;
 }
 
 static answer_refusal_t gate_axfr(job_t *job)
 {
-	return job->is_udp ? ANSWER_REFUSAL_NEEDS_STREAM : gate_zone(job);
+	answer_refusal_t refusal = job->is_udp ? ANSWER_REFUSAL_NEEDS_STREAM : gate_transfer(job);
+	return refusal != ANSWER_REFUSAL_NONE ? refusal : gate_frozen(job);
+}
+
+static answer_refusal_t gate_ixfr(job_t *job)
+{
+	answer_refusal_t refusal = gate_transfer(job);
+	if (refusal != ANSWER_REFUSAL_NONE) {
+		return refusal;
+	}
+	answer_aside_t *aside = answer_aside_of(job);
+	aside->is_ixfr = true;
+	if (answer_read_soa(&job->request->query, KNOT_SECTION_AUTHORITY, &aside->serial) != ANSWER_SOA_FOUND) {
+		return gate_note(job, ANSWER_NOTE_MALFORMED, ANSWER_REFUSAL_BAD_IXFR);
+	}
+	/* Over UDP it's a question for the serial, which is answered. */
+	return job->is_udp ? ANSWER_REFUSAL_NONE : gate_frozen(job);
+}
+
+static answer_refusal_t gate_notify(job_t *job)
+{
+	answer_refusal_t refusal = gate_zone(job, CONF_ACTION_NOTIFY);
+	bool is_valid = job->request->query.qtype == KNOT_TYPE_SOA;
+	return refusal != ANSWER_REFUSAL_NONE || is_valid
+			       ? refusal
+			       : gate_note(job, ANSWER_NOTE_NOTIFY_INVALID, ANSWER_REFUSAL_BAD_NOTIFY);
 }
 
 static answer_refusal_t gate_update(job_t *job)
 {
-	return job->request->query.qtype != KNOT_TYPE_SOA ? ANSWER_REFUSAL_BAD_UPDATE : gate_zone(job);
+	return job->request->query.qtype != KNOT_TYPE_SOA ? ANSWER_REFUSAL_BAD_UPDATE
+							  : gate_zone(job, CONF_ACTION_UPDATE);
 }
 
 /* ---- DECIDE: what is sent ---- */
@@ -151,17 +197,74 @@ static void decide_chaos(job_t *job)
 	memcpy(outcome->record.rdata + 1, text.data, len);
 }
 
+/* The caller does the rest, if it is one that can. */
+static void decide_effect(job_t *job, uint8_t effect, answer_outcome_kind_t kind)
+{
+	bool is_taken = (job->source->turn->takes & effect) != 0;
+	job->outcome.kind = is_taken ? kind : ANSWER_OUTCOME_REFUSAL;
+	job->outcome.refusal = is_taken ? ANSWER_REFUSAL_NONE : ANSWER_REFUSAL_NOT_TAKEN;
+	job->report->effects |= is_taken ? effect : 0;
+}
+
+static void decide_stream(job_t *job)
+{
+	answer_aside_of(job)->contents = job->request->contents;
+	decide_effect(job, ANSWER_EFFECT_STREAM, ANSWER_OUTCOME_STREAM);
+}
+
+/* RFC 1982 3.2; numbers that are 2^31 apart have no order, so none is newer. */
+static bool decide_is_newer(uint32_t serial, uint32_t than)
+{
+	return serial != than && serial - than < UINT32_C(1) << 31;
+}
+
+/* RFC 1995 2 and 4: over UDP always, and where the client has the newest version, the SOA alone. */
+static void decide_ixfr(job_t *job)
+{
+	answer_aside_t *aside = answer_aside_of(job);
+	const zone_contents_t *contents = job->request->contents;
+	bool is_current = aside->serial == contents->serial || decide_is_newer(aside->serial, contents->serial);
+	if (!job->is_udp && !is_current) {
+		decide_stream(job);
+		return;
+	}
+	aside->note = job->is_udp ? ANSWER_NOTE_NONE : ANSWER_NOTE_UP_TO_DATE;
+	job->outcome.kind = ANSWER_OUTCOME_PLAN;
+	answer_plan_soa(contents, &job->request->query, &job->outcome.plan);
+}
+
+/* RFC 1996 3.7 and 3.11: the serial that is sent along says whether there's something to do. */
+static void decide_notify(job_t *job)
+{
+	answer_aside_t *aside = answer_aside_of(job);
+	const zone_contents_t *contents = zone_contents(job->request->zone);
+	answer_soa_t soa = answer_read_soa(&job->request->query, KNOT_SECTION_ANSWER, &aside->serial);
+	aside->has_serial = soa == ANSWER_SOA_FOUND;
+	aside->has_bad_record = soa == ANSWER_SOA_OTHER;
+	aside->note = ANSWER_NOTE_NOTIFY;
+	job->outcome.kind = ANSWER_OUTCOME_EMPTY;
+	if (!aside->has_serial || contents == NULL || contents->serial != aside->serial) {
+		decide_effect(job, ANSWER_EFFECT_REFRESH, ANSWER_OUTCOME_EMPTY);
+	}
+}
+
+static void decide_update(job_t *job)
+{
+	decide_effect(job, ANSWER_EFFECT_UPDATE, ANSWER_OUTCOME_LATER);
+}
+
 /* The engine's own stages, by kind of request. */
 static const struct {
 	answer_refusal_t (*gate)(job_t *job);
 	void (*decide)(job_t *job); /* NULL: the gate lets none through */
 } kinds[ANSWER_KIND_END] = {
 	[ANSWER_KIND_LOOKUP] = { gate_lookup, decide_lookup },
+	[ANSWER_KIND_SIGNED] = { gate_signed, decide_lookup },
 	[ANSWER_KIND_CHAOS] = { gate_open, decide_chaos },
-	[ANSWER_KIND_AXFR] = { gate_axfr, NULL },
-	[ANSWER_KIND_IXFR] = { gate_zone, NULL },
-	[ANSWER_KIND_NOTIFY] = { gate_zone, NULL },
-	[ANSWER_KIND_UPDATE] = { gate_update, NULL },
+	[ANSWER_KIND_AXFR] = { gate_axfr, decide_stream },
+	[ANSWER_KIND_IXFR] = { gate_ixfr, decide_ixfr },
+	[ANSWER_KIND_NOTIFY] = { gate_notify, decide_notify },
+	[ANSWER_KIND_UPDATE] = { gate_update, decide_update },
 	[ANSWER_KIND_UNKNOWN] = { gate_unknown, NULL },
 	[ANSWER_KIND_REFUSED] = { gate_refused, NULL },
 };
@@ -193,7 +296,7 @@ static inline void answer_decide(job_t *job)
 	outcome->refusal = ANSWER_REFUSAL_NONE;
 	if (answer_has_guest(job, ANSWER_STAGE_GATE)) {
 		outcome->refusal = job->guests->gate(job->guests->ctx, job->source, request);
-		assert(outcome->refusal != ANSWER_REFUSAL_BAD_KEY && outcome->refusal != ANSWER_REFUSAL_MALFORMED);
+		assert(outcome->refusal != ANSWER_REFUSAL_MALFORMED);
 	}
 	if (outcome->refusal == ANSWER_REFUSAL_NONE) {
 		outcome->refusal = is_lookup ? gate_lookup(job) : kinds[request->kind].gate(job);
@@ -276,6 +379,47 @@ __attribute__((noinline)) static void answer_encode_record(job_t *job)
 	job->w.names = NULL;
 }
 
+/* The outcomes that are no plan. False: nothing is sent. */
+__attribute__((noinline)) static bool answer_encode_other(job_t *job)
+{
+	job->rcode = job->report->rcode = KNOT_RCODE_NOERROR;
+	if (job->outcome.kind == ANSWER_OUTCOME_RECORD) {
+		answer_encode_record(job);
+	}
+	if (job->outcome.kind == ANSWER_OUTCOME_STREAM) {
+		job->flags = KNOT_FLAG_AA;
+	}
+	return job->outcome.kind != ANSWER_OUTCOME_LATER;
+}
+
+/* The chain that signs the reply; NULL: it isn't signed, or by the caller. */
+static knot_tsig_chain_t *answer_chain_of(const job_t *job)
+{
+	bool is_signed = (job->report->effects & ANSWER_EFFECT_NOTED) != 0 &&
+			 job->outcome.kind != ANSWER_OUTCOME_STREAM && answer_aside_of(job)->chain.key != NULL;
+	return is_signed ? &answer_aside_of(job)->chain : NULL;
+}
+
+/* Bytes of options and TSIG. */
+__attribute__((noinline)) static size_t answer_extra_len(const job_t *job)
+{
+	const knot_tsig_chain_t *chain = answer_chain_of(job);
+	return answer_options_len(job->env, job->request) + (chain != NULL ? knot_tsig_len(chain) : 0);
+}
+
+/*
+ * Options always fit, by ANSWER_NSID_MAX, but a TSIG with long names may not, nor may it without records (RFC
+ * 8945 5.3): then the reply says over UDP that it has to be asked for over TCP.
+ */
+__attribute__((noinline, cold)) static bool answer_truncate(job_t *job)
+{
+	assert(job->is_udp && answer_chain_of(job) != NULL);
+	job->flags = KNOT_FLAG_TC;
+	job->rcode = job->report->rcode = KNOT_RCODE_NOERROR;
+	job->report->truncated = true;
+	return true;
+}
+
 /* Question, records, and room for what FINISH puts. False: nothing is sent. */
 static inline bool answer_spell(job_t *job, knot_mut_bytes_t out)
 {
@@ -290,20 +434,19 @@ static inline bool answer_spell(job_t *job, knot_mut_bytes_t out)
 	knot_msg_limit(&job->w, answer_reply_max(job));
 	size_t reserved = request->query.edns.present ? KNOT_OPT_LEN : 0;
 	if (__builtin_expect(request->options != 0, 0)) {
-		reserved += answer_options_len(job->env, request);
+		reserved += answer_extra_len(job);
 	}
-	bool has_room = knot_msg_reserve(&job->w, reserved);
-	assert(has_room); /* by ANSWER_NSID_MAX */
-	(void)has_room;
+	if (!knot_msg_reserve(&job->w, reserved)) {
+		return answer_truncate(job);
+	}
 	if (answer_has_guest(job, ANSWER_STAGE_FINISH) && request->query.edns.present) {
 		/* Where there is no room a guest's option isn't put. */
 		(void)knot_msg_reserve(&job->w, job->guests->finish_len(job->guests->ctx));
 	}
 	if (job->outcome.kind == ANSWER_OUTCOME_PLAN) {
 		answer_encode_plan(job);
-	} else {
-		job->rcode = KNOT_RCODE_NOERROR;
-		answer_encode_record(job);
+	} else if (!answer_encode_other(job)) {
+		return false;
 	}
 	knot_msg_release(&job->w);
 	return true;
@@ -334,6 +477,24 @@ static inline void answer_put_opt(job_t *job)
 	job->report->has_opt = true;
 }
 
+/* The TSIG; of a transfer, what each message begins with. `len` bytes are complete. */
+__attribute__((noinline)) static size_t answer_finish_more(job_t *job, size_t len)
+{
+	if (job->outcome.kind == ANSWER_OUTCOME_STREAM) {
+		answer_aside_of(job)->template = (knot_bytes_t){ job->w.data, len };
+		return 0;
+	}
+	knot_tsig_chain_t *chain = answer_chain_of(job);
+	size_t max = answer_reply_max(job);
+	if (chain == NULL || len > max) {
+		return len;
+	}
+	/* Where there is no room the rcode has to do. */
+	knot_msg_limit(&job->w, max);
+	(void)!knot_tsig_sign(chain, &job->w, job->source->turn->wall_s, &len);
+	return len;
+}
+
 static inline size_t answer_finish(job_t *job)
 {
 	const answer_request_t *request = job->request;
@@ -345,12 +506,8 @@ static inline size_t answer_finish(job_t *job)
 	if (answer_has_guest(job, ANSWER_STAGE_FINISH)) {
 		job->report->reply_options |= job->guests->finish(job->guests->ctx, job->source, request, &job->w);
 	}
-	if (refusal == ANSWER_REFUSAL_BAD_KEY) {
-		/* Where there is no room the rcode has to do. */
-		knot_msg_limit(&job->w, answer_reply_max(job));
-		(void)!knot_tsig_put(&job->w, &job->tsig);
-	}
-	return knot_msg_finish(&job->w, q->id, knot_msg_reply_flags(q, job->flags, job->rcode));
+	size_t len = knot_msg_finish(&job->w, q->id, knot_msg_reply_flags(q, job->flags, job->rcode));
+	return __builtin_expect((request->options & ANSWER_OPTION_MORE) != 0, 0) ? answer_finish_more(job, len) : len;
 }
 
 size_t answer_message(const answer_env_t *env, const answer_source_t *source, const answer_request_t *request,

@@ -19,18 +19,23 @@
 
 #include <sys/socket.h>
 
-/** When requests of a batch are answered. */
+struct answer_aside; /* aside.h */
+struct conf;         /* src/conf/conf.h */
+
+/** What requests of a batch share: when they are answered, and what their worker lends and takes. */
 typedef struct {
-	uint64_t now_us; /* monotonic */
-	uint32_t wall_s; /* seconds since 1970, modulo 2^32 */
-} answer_clock_t;
+	uint64_t now_us;            /* monotonic */
+	uint64_t wall_s;            /* seconds since 1970 */
+	struct answer_aside *aside; /* borrowed; NULL: what needs permission is denied */
+	uint8_t takes;              /* ANSWER_EFFECT_STREAM, _UPDATE, _REFRESH: those that the caller acts on */
+} answer_turn_t;
 
 typedef struct {
 	answer_protocol_t protocol;
 	const struct sockaddr *remote; /* borrowed; AF_INET, AF_INET6 or AF_UNIX; decides which payload limit applies */
-	/* For guests; borrowed. */
+	/* Borrowed. */
 	const struct sockaddr *local; /* address of this server that was asked; may be AF_UNIX; NULL: not known */
-	const answer_clock_t *clock;  /* NULL: there are no guests */
+	const answer_turn_t *turn;    /* NULL: there are no guests, and what needs permission is denied */
 } answer_source_t;
 
 /** What answers depend on apart from zones. Immutable; made from one configuration snapshot. */
@@ -40,13 +45,15 @@ typedef struct {
 	knot_bytes_t version;          /* CH TXT version.server / version.bind; len 0: REFUSED */
 	uint16_t udp_payload_max_ipv4; /* bytes, 1220–4096 */
 	uint16_t udp_payload_max_ipv6;
-	bool rotate;        /* server.answer-rotation: rotate RRsets by message id */
-	bool client_subnet; /* server.edns-client-subnet: echo ECS with scope 0 */
+	const struct conf *conf; /* keys and rules, for requests that need them; NULL: there are none */
+	bool rotate;             /* server.answer-rotation: rotate RRsets by message id */
+	bool client_subnet;      /* server.edns-client-subnet: echo ECS with scope 0 */
 } answer_env_t;
 
 /** What is asked for: by opcode, and for QUERY by type and class. Each has a row of stage functions in answer.c. */
 typedef enum {
 	ANSWER_KIND_LOOKUP,  /* QUERY about a name */
+	ANSWER_KIND_SIGNED,  /* the same with a TSIG */
 	ANSWER_KIND_CHAOS,   /* QUERY in class CH */
 	ANSWER_KIND_AXFR,    /* these are about a zone, named by the question */
 	ANSWER_KIND_IXFR,    /* 〃 */
@@ -61,6 +68,11 @@ typedef enum {
 enum {
 	ANSWER_EFFECT_ASKED = 1,  /* zone_note_asked(): the zone's first query since that was taken note of */
 	ANSWER_EFFECT_WANTED = 2, /* zonedb_want(): the zone has no contents, and should be loaded before others */
+	/* With the values in the aside. */
+	ANSWER_EFFECT_NOTED = 4,   /* permission or a key was looked at: lines for the log */
+	ANSWER_EFFECT_REFRESH = 8, /* a NOTIFY that may be news: refresh the zone. It was answered */
+	ANSWER_EFFECT_UPDATE = 16, /* apply the message, which is unchanged, and answer it then */
+	ANSWER_EFFECT_STREAM = 32, /* send a transfer */
 };
 
 enum { ANSWER_ECS_MAX = 4 + 16 /* family, source and scope prefix length, address (RFC 7871 6) */ };
@@ -72,8 +84,8 @@ enum { ANSWER_ECS_MAX = 4 + 16 /* family, source and scope prefix length, addres
  */
 typedef struct {
 	zone_t *zone;                    /* that answers, or that the request names; NULL: none */
-	const zone_contents_t *contents; /* LOOKUP: the zone's version; NULL: none */
-	zone_ref_t deepest;              /* LOOKUP: where the walk to the name ended; 0: none was made */
+	const zone_contents_t *contents; /* the zone's version; NULL: none, or NOTIFY, UPDATE, UNKNOWN */
+	zone_ref_t deepest;              /* LOOKUP, SIGNED: where the walk to the name ended; 0: none was made */
 	uint16_t key_len;                /* of `key` */
 	uint8_t verdict;                 /* knot_msg_verdict_t */
 	uint8_t kind;                    /* answer_kind_t */
@@ -81,7 +93,7 @@ typedef struct {
 	uint8_t effects;                 /* ANSWER_EFFECT_* */
 	uint8_t options;                 /* ANSWER_OPTION_* that the reply is asked for */
 	knot_query_t query;              /* parsed, as far as the verdict says; its views are into the message */
-	_Alignas(16) uint8_t key[KNOT_NAME_KEY_MAX]; /* LOOKUP: lookup key of the question's name */
+	_Alignas(16) uint8_t key[KNOT_NAME_KEY_MAX]; /* LOOKUP, SIGNED: lookup key of the question's name */
 	uint8_t ecs_len;                             /* of the client subnet to echo */
 	uint8_t ecs[ANSWER_ECS_MAX];
 	uint8_t unused[45];
@@ -92,12 +104,19 @@ enum {
 	ANSWER_OPTION_EXPIRE = 2,
 	ANSWER_OPTION_ZONEVERSION = 4,
 	ANSWER_OPTION_SUBNET = 8,
+	ANSWER_OPTION_MORE = 16, /* no option: FINISH does something behind them, sign the reply for example */
 };
+
+/** True for queries about names: no transfer, NOTIFY or UPDATE, and nothing that can't be read. */
+static inline bool answer_kind_is_query(answer_kind_t kind)
+{
+	return kind <= ANSWER_KIND_CHAOS;
+}
 
 /** What statistics, modules and limits want to know of an answer. */
 typedef struct {
 	zone_t *zone;   /* zone that answered, NULL when none matched */
-	uint16_t rcode; /* extended; for statistics, and BADKEY where the request lacks a key that is known */
+	uint16_t rcode; /* extended; for statistics, and what is wrong with the key where it is that */
 	uint16_t ede;   /* KNOT_EDE_* or KNOT_EDE_NONE */
 	knot_msg_verdict_t verdict;
 	bool truncated;
@@ -127,7 +146,12 @@ typedef struct answer_guests answer_guests_t;
  * env: as it was read with. guests: which others take part (stage.h), or NULL. out.data may equal the message's (a
  * reply is built in the frame of its query); otherwise they must not overlap. out.len: room, at least 512 bytes; the
  * engine itself applies the UDP limits. Returns the reply's length in bytes, or 0: send nothing (verdict MSG_DROP, or a
- * guest refused the request with SILENT).
+ * guest refused the request with SILENT), or not yet:
+ *
+ * - ANSWER_EFFECT_UPDATE: the message is as it was, in its place. The reply is header and question, never OPT, and
+ * signed by aside.chain.
+ * - ANSWER_EFFECT_STREAM: `out` has aside.template, which each message of the transfer begins with but for its counts
+ *   and records: header, question, OPT with its options, if there is one. Then comes the TSIG by aside.chain.
  */
 size_t answer_message(const answer_env_t *env, const answer_source_t *source, const answer_request_t *request,
 		const answer_guests_t *guests, knot_mut_bytes_t out, answer_report_t *ret_report);

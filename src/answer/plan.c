@@ -480,15 +480,33 @@ static bool plan_from_lookup(answer_plan_t *plan, chain_t *chain, const zone_loo
 	return false;
 }
 
-void answer_plan(const zone_contents_t *zone, const knot_query_t *query, zone_lookup_t found, answer_plan_t *ret_plan)
+static inline void plan_begin(answer_plan_t *plan, const zone_contents_t *zone, const knot_query_t *query)
 {
-	KNOT_ASSERT_SLOW(knot_name_in(query->qname, zone_node_owner(zone->apex)));
-	answer_plan_t *plan = ret_plan;
 	plan->zone = zone;
 	plan->query = query;
 	plan->rcode = KNOT_RCODE_NOERROR;
 	plan->authoritative = true;
 	plan->item_count = plan->name_count = 0;
+}
+
+void answer_plan_soa(const zone_contents_t *zone, const knot_query_t *query, answer_plan_t *ret_plan)
+{
+	answer_plan_t *plan = ret_plan;
+	plan_begin(plan, zone, query);
+	plan->authoritative = false;
+	const knot_name_t name = { query->qname_lower, query->qname.len, query->qname.label_count };
+	uint8_t owner = plan_add_name(plan, ANSWER_NAME_QUESTION, name, KNOT_MSG_QNAME_OFF, 0);
+	const zone_rrset_t *soa = zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_SOA);
+	assert(soa != NULL); /* the builder refuses a zone without */
+	plan_add_item(plan, ANSWER_ITEM_RRSET, zone->apex, soa, owner)->with_sigs = false;
+	plan_begin_authority(plan);
+}
+
+void answer_plan(const zone_contents_t *zone, const knot_query_t *query, zone_lookup_t found, answer_plan_t *ret_plan)
+{
+	KNOT_ASSERT_SLOW(knot_name_in(query->qname, zone_node_owner(zone->apex)));
+	answer_plan_t *plan = ret_plan;
+	plan_begin(plan, zone, query);
 
 	chain_t chain;
 	chain.name = (knot_name_t){ query->qname_lower, query->qname.len, query->qname.label_count };

@@ -73,6 +73,9 @@ typedef struct {
  */
 void answer_plan(const zone_contents_t *zone, const knot_query_t *query, zone_lookup_t found, answer_plan_t *ret_plan);
 
+/** The zone's SOA alone, without AA and signatures: for a secondary that has this version already (RFC 1995 4). */
+void answer_plan_soa(const zone_contents_t *zone, const knot_query_t *query, answer_plan_t *ret_plan);
+
 /**
  * The node's NSEC, or the NSEC3 that matches its name: what proves which types it has. NULL if there is none.
  * ret_owner_node: where the RRset is.

@@ -127,10 +127,21 @@ static inline bool read_is_plain(const answer_request_t *request)
 	const knot_query_t *q = &request->query;
 	_Static_assert(KNOT_MSG_OK == 0 && KNOT_OPCODE_QUERY == 0, "one test for several");
 	return (request->verdict | q->opcode | q->edns.version | q->edns.options.len) == 0 &&
-	       q->qclass == KNOT_CLASS_IN && q->qtype != 0 && q->qtype != KNOT_TYPE_AXFR && q->qtype != KNOT_TYPE_IXFR;
+	       knot_query_is_unsigned_in(q) && q->qtype != 0 && q->qtype != KNOT_TYPE_AXFR &&
+	       q->qtype != KNOT_TYPE_IXFR;
 }
 
-/* Any other request. Those that are about a zone name it. True: a lookup after all. */
+/* A request about a zone itself. */
+static void read_note_about_zone(answer_request_t *request)
+{
+	bool is_transfer = request->kind == ANSWER_KIND_AXFR || request->kind == ANSWER_KIND_IXFR;
+	if (is_transfer && request->zone != NULL) {
+		request->contents = zone_contents(request->zone);
+	}
+	request->options |= is_transfer || request->query.has_tsig ? ANSWER_OPTION_MORE : 0;
+}
+
+/* Any other request. Those that are about a zone name it. True: a lookup after all, or a signed one. */
 __attribute__((noinline)) static bool read_classify(
 		const answer_env_t *env, const zonedb_t *zones, answer_request_t *request)
 {
@@ -144,12 +155,21 @@ __attribute__((noinline)) static bool read_classify(
 	if (request->refusal != ANSWER_REFUSAL_NONE) {
 		request->kind = ANSWER_KIND_REFUSED;
 	} else if (request->kind == ANSWER_KIND_LOOKUP) {
-		request->kind = q->qclass == KNOT_CLASS_CH ? ANSWER_KIND_CHAOS : ANSWER_KIND_LOOKUP;
+		if (q->qclass == KNOT_CLASS_CH) {
+			request->kind = ANSWER_KIND_CHAOS;
+			return false;
+		}
+		if (q->has_tsig) {
+			request->kind = ANSWER_KIND_SIGNED;
+			request->options |= ANSWER_OPTION_MORE;
+		}
+		return true;
 	} else if (request->kind != ANSWER_KIND_UNKNOWN || (q->question_len > 0 && q->qclass == KNOT_CLASS_IN)) {
 		/* Of an unknown opcode the zone's statistics count the request. */
 		request->zone = zonedb_find(zones, read_name_of(request));
+		read_note_about_zone(request);
 	}
-	return request->kind == ANSWER_KIND_LOOKUP;
+	return false;
 }
 
 /* True: a lookup, which has a key. */

@@ -24,6 +24,9 @@ typedef enum {
 typedef enum {
 	ANSWER_OUTCOME_PLAN,    /* RRsets of a zone */
 	ANSWER_OUTCOME_RECORD,  /* one record, made for this request; its owner is the question */
+	ANSWER_OUTCOME_EMPTY,   /* NOERROR without records */
+	ANSWER_OUTCOME_STREAM,  /* a transfer: what each of its messages begins with; the rest is the caller's */
+	ANSWER_OUTCOME_LATER,   /* nothing yet: the caller answers */
 	ANSWER_OUTCOME_REFUSAL, /* an error */
 } answer_outcome_kind_t;
 
@@ -46,10 +49,10 @@ typedef struct {
 struct answer_guests {
 	uint8_t stages; /* bit n: there is a guest at answer_stage_t n */
 	void *ctx;      /* for the functions below, each of which is called only if its stage's bit is set */
-	/** A reason to refuse the request (not BAD_KEY, MALFORMED), or NONE. Before the engine's own gate. */
+	/** A reason to refuse the request (not MALFORMED), or NONE. Before the engine's own gate. */
 	answer_refusal_t (*gate)(void *ctx, const answer_source_t *source, const answer_request_t *request);
 	/**
-	 * May replace the outcome, by a record or a refusal (not BAD_KEY, MALFORMED). Not called for a request that
+	 * May replace the outcome, by a record or a refusal (not MALFORMED). Not called for a request that
 	 * can't be read or has no question.
 	 */
 	void (*decide)(void *ctx, const answer_source_t *source, const answer_request_t *request,

@@ -391,7 +391,7 @@ static const conf_row_t zone_rows[] = {
 	  .doc = "Access rules for transfers, notifications and updates, in order." },
 	{ .name = "master-pin-tolerance", TIME(0, MAX32), .dflt = "0", TUNING,
 	  .doc = "Time for which the last primary is preferred, even if another one has a newer version." },
-	{ .name = "provide-ixfr", BOOL, .dflt = "on", TUNING,
+	{ .name = "provide-ixfr", BOOL, CONF_AT(conf_zone_t, provide_ixfr), .dflt = "on", TUNING,
 	  .doc = "Answer IXFR queries with differences. Switch it off if secondaries should always transfer the whole "
 	         "zone." },
 	{ .name = "deleg-aware", OPT(deleg_awareness), .dflt = "auto", REFUSED_BUT("auto off"),

@@ -48,7 +48,7 @@ static inline struct sockaddr_storage test_gate_address(const char *text)
 
 /** What the chain's first module says to a request. local NULL: not known. */
 static inline answer_refusal_t test_gate_ask(const module_chain_t *chain, answer_protocol_t protocol,
-		const char *remote, const char *local, const answer_request_t *request, const answer_clock_t *clock,
+		const char *remote, const char *local, const answer_request_t *request, const answer_turn_t *turn,
 		module_notes_t *notes)
 {
 	struct sockaddr_storage from = test_gate_address(remote), to = test_gate_address(local != NULL ? local : "");
@@ -56,7 +56,7 @@ static inline answer_refusal_t test_gate_ask(const module_chain_t *chain, answer
 		.protocol = protocol,
 		.remote = (const struct sockaddr *)&from,
 		.local = local != NULL ? (const struct sockaddr *)&to : NULL,
-		.clock = clock,
+		.turn = turn,
 	};
 	return chain->instances[0]->api->gate(chain->instances[0], &source, request, notes);
 }

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 
 #include "libknot/base/assert.h"
+#include "src/net/request_log.h"
 #include "src/sys/limits.h"
 
 enum { PORT_OFF = 2 /* of the port in the addresses of both families */ };
@@ -78,18 +79,6 @@ __attribute__((noinline, cold)) static bool request_note_rare(traffic_batch_t *b
 	return true;
 }
 
-/* Writes to memory that other threads read, once in a while. */
-__attribute__((noinline, cold)) static void request_act(const state_t *state, const answer_report_t *report)
-{
-	assert(report->zone != NULL);
-	if (report->effects & ANSWER_EFFECT_ASKED) {
-		zone_note_asked(report->zone);
-	}
-	if (report->effects & ANSWER_EFFECT_WANTED) {
-		zonedb_want(state->zones, report->zone);
-	}
-}
-
 /* Answer with modules that take part before the reply is complete. */
 __attribute__((noinline)) static size_t request_answer_with_guests(const state_t *state, const answer_source_t *source,
 		const answer_request_t *request, module_chains_t *chains, knot_mut_bytes_t out,
@@ -115,6 +104,61 @@ static inline void request_tell_modules(const module_chains_t *chains, const ans
 	module_chain_answered(chains->zone, &answered);
 }
 
+/* An update or a transfer, which the worker takes: counted, and shown to modules, here. */
+static void request_give(traffic_batch_t *batch, const state_t *state, const answer_source_t *source,
+		const answer_request_t *request, const answer_report_t *report, const module_chains_t *chains)
+{
+	const request_turn_t *turn = (const request_turn_t *)source->turn;
+	bool is_stream = (report->effects & ANSWER_EFFECT_STREAM) != 0;
+	size_t len = is_stream ? turn->aside.template.len : 0;
+	traffic_note(batch, TRAFFIC_REQUESTS + source->protocol);
+	if (is_stream) {
+		traffic_note(batch, TRAFFIC_RCODES + knot_rcode_slot(report->rcode));
+	}
+	if (batch->row_count > 0) {
+		traffic_look(batch, report);
+	}
+	if (state_has_modules(state)) {
+		request_tell_modules(chains, source, request, report, request->query.wire.len, len);
+	}
+	if (is_stream) {
+		turn->takers->stream(turn->ctx, state, source, request, report, &turn->aside);
+	} else {
+		turn->takers->update(turn->ctx, state, source, request, report, &turn->aside);
+	}
+}
+
+/*
+ * What should happen because of a request. Writes to memory that other threads read, once in a while, and to the log,
+ * for requests with permission. True: the worker has taken the request.
+ */
+__attribute__((noinline, cold)) static bool request_act(traffic_batch_t *batch, const state_t *state,
+		const answer_source_t *source, const answer_request_t *request, const answer_report_t *report,
+		const module_chains_t *chains)
+{
+	enum { TAKEN = ANSWER_EFFECT_STREAM | ANSWER_EFFECT_UPDATE };
+	assert(report->zone != NULL);
+	if (report->effects & ANSWER_EFFECT_ASKED) {
+		zone_note_asked(report->zone);
+	}
+	if (report->effects & ANSWER_EFFECT_WANTED) {
+		zonedb_want(state->zones, report->zone);
+	}
+	if ((report->effects & ANSWER_EFFECT_NOTED) == 0) {
+		return false;
+	}
+	const request_turn_t *turn = (const request_turn_t *)source->turn;
+	request_log(source, report, &turn->aside);
+	if (report->effects & ANSWER_EFFECT_REFRESH) {
+		turn->takers->refresh(turn->ctx, state, source, report, &turn->aside);
+	}
+	if ((report->effects & TAKEN) == 0) {
+		return false;
+	}
+	request_give(batch, state, source, request, report, chains);
+	return true;
+}
+
 size_t request_answer(traffic_batch_t *batch, request_limits_t *limits, const state_t *state,
 		const answer_source_t *source, const answer_request_t *request, knot_mut_bytes_t out)
 {
@@ -137,8 +181,8 @@ size_t request_answer(traffic_batch_t *batch, request_limits_t *limits, const st
 	} else {
 		reply_len = answer_message(&state->env, source, request, NULL, out, &report);
 	}
-	if (__builtin_expect(report.effects != 0, 0)) {
-		request_act(state, &report);
+	if (__builtin_expect(report.effects != 0, 0) && request_act(batch, state, source, request, &report, &chains)) {
+		return 0;
 	}
 	if (__builtin_expect(request_is_usual(report.rcode), 1)) {
 		traffic_request(batch, source->protocol, &report, reply_len);

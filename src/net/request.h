@@ -9,6 +9,7 @@
 #pragma once
 
 #include "libknot/base/rate.h"
+#include "src/answer/aside.h"
 #include "src/net/traffic.h"
 #include "src/sys/clock.h"
 
@@ -18,17 +19,48 @@ typedef struct {
 	knot_rate_t errors; /* NET_ERRORS_PER_S */
 } request_limits_t;
 
-/** When a batch is answered. now_us: monotonic. */
-static inline answer_clock_t request_clock(uint64_t now_us)
+/**
+ * What a worker does with requests that are more than an answer. Called by request_answer() in its read section, when
+ * the request is decided and logged. What is given is borrowed during the call. A function that needs a lock, or may
+ * wait, links what it takes and is done with it behind the section (doc/locks.md, rule 2).
+ */
+typedef struct {
+	uint8_t takes; /* bits of ANSWER_EFFECT_…: for which of them there is a function */
+	/** Send a transfer. */
+	void (*stream)(void *ctx, const state_t *state, const answer_source_t *source, const answer_request_t *request,
+			const answer_report_t *report, const answer_aside_t *aside);
+	/** Apply the message of `request`, and answer it then. */
+	void (*update)(void *ctx, const state_t *state, const answer_source_t *source, const answer_request_t *request,
+			const answer_report_t *report, const answer_aside_t *aside);
+	/** Refresh the zone of `report`: a NOTIFY, whose reply is on its way. Nothing of the request can be read. */
+	void (*refresh)(void *ctx, const state_t *state, const answer_source_t *source, const answer_report_t *report,
+			const answer_aside_t *aside);
+} request_takers_t;
+
+/** What a worker lends to its requests. Zero it to begin, and set the last two if there are takers. */
+typedef struct {
+	answer_turn_t answer; /* first: answer_source_t.turn of requests that are answered here points to it */
+	answer_aside_t aside;
+	const request_takers_t *takers; /* static; NULL: none */
+	void *ctx;                      /* for them */
+} request_turn_t;
+
+/** Begin a batch. now_us: monotonic. */
+static inline void request_turn_begin(request_turn_t *turn, uint64_t now_us)
 {
-	return (answer_clock_t){ .now_us = now_us, .wall_s = (uint32_t)sys_clock_wall_coarse() };
+	turn->answer = (answer_turn_t){
+		.now_us = now_us,
+		.wall_s = sys_clock_wall_coarse(),
+		.aside = &turn->aside,
+		.takes = turn->takers != NULL ? turn->takers->takes : 0,
+	};
 }
 
 /**
  * Answer a request that answer_read() made; see answer_message(). What should happen because of it is done here.
- * Returns the reply's length, 0: send nothing. batch: of the worker, begun with `state`. limits: of the worker; NULL
- * for a stream, whose source can't be forged. Within a read section that `state` was loaded in. No allocation, lock or
- * system call.
+ * Returns the reply's length, 0: send nothing, or the worker's taker has it. batch: of the worker, begun with `state`.
+ * limits: of the worker; NULL for a stream, whose source can't be forged. Within a read section that `state` was loaded
+ * in. No allocation, lock or system call.
  */
 size_t request_answer(traffic_batch_t *batch, request_limits_t *limits, const state_t *state,
 		const answer_source_t *source, const answer_request_t *request, knot_mut_bytes_t out);

@@ -5,10 +5,12 @@
 #include "src/answer/answer_test_query.h"
 #include "src/answer/answer_test_zones.h"
 
+#include "src/conf/test_conf.h"
+#include "src/sys/log.h"
+
+#include <arpa/inet.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
+#include <unistd.h>
 
 static const char ex_text[] = "$ORIGIN ex.\n$TTL 60\n@ SOA ns h 1 2 3 4 5\n@ NS ns.other.\na A 192.0.2.1\n";
 static const char sub_text[] = "$ORIGIN sub.ex.\n$TTL 60\n@ SOA ns h 1 2 3 4 5\n@ NS ns.other.\n";
@@ -158,11 +160,161 @@ static void test_modules(void **state)
 	served.modules = NULL;
 }
 
+/* ---- What a worker takes ---- */
+
+typedef struct {
+	unsigned streams, updates, refreshes;
+	uint32_t serial; /* of the last one */
+} taken_t;
+
+static void take_stream(void *ctx, const state_t *state, const answer_source_t *source, const answer_request_t *request,
+		const answer_report_t *report, const answer_aside_t *aside)
+{
+	(void)state, (void)source, (void)request;
+	assert_ptr_equal(report->zone, zones.zones[ZONE_EX]);
+	assert_true(aside->template.len > 12 && aside->contents == zone_contents(report->zone));
+	((taken_t *)ctx)->streams++;
+}
+
+static void take_update(void *ctx, const state_t *state, const answer_source_t *source, const answer_request_t *request,
+		const answer_report_t *report, const answer_aside_t *aside)
+{
+	(void)state, (void)source, (void)aside;
+	assert_ptr_equal(report->zone, zones.zones[ZONE_EX]);
+	assert_true(request->query.wire.len > 12);
+	((taken_t *)ctx)->updates++;
+}
+
+static void take_refresh(void *ctx, const state_t *state, const answer_source_t *source, const answer_report_t *report,
+		const answer_aside_t *aside)
+{
+	(void)state, (void)source;
+	assert_ptr_equal(report->zone, zones.zones[ZONE_EX]);
+	((taken_t *)ctx)->refreshes++;
+	((taken_t *)ctx)->serial = aside->serial;
+}
+
+static const request_takers_t takers = {
+	.takes = ANSWER_EFFECT_STREAM | ANSWER_EFFECT_UPDATE | ANSWER_EFFECT_REFRESH,
+	.stream = take_stream,
+	.update = take_update,
+	.refresh = take_refresh,
+};
+
+/* serial: of the SOA that a NOTIFY or an IXFR has; 0: none. */
+static size_t ask_for(request_turn_t *turn, answer_protocol_t protocol, knot_opcode_t opcode, uint16_t type,
+		uint32_t serial, const char *host)
+{
+	struct sockaddr_in client = { .sin_family = AF_INET, .sin_port = htons(5353) };
+	assert_int_equal(inet_pton(AF_INET, host, &client.sin_addr), 1);
+	const answer_source_t source = {
+		.protocol = protocol, .remote = (const struct sockaddr *)&client, .turn = &turn->answer
+	};
+	static const uint8_t ex[] = "\2ex";
+	uint8_t message[512], soa[22] = { 0 };
+	static uint8_t reply[1232];
+	knot_msg_writer_t w;
+	knot_msg_begin(&w, (knot_mut_bytes_t){ message, sizeof(message) });
+	assert_int_equal(knot_msg_put_question(&w, knot_name_of(ex), type, KNOT_CLASS_IN), KNOT_OK);
+	store_be32(soa + 2, serial);
+	knot_section_t section = opcode == KNOT_OPCODE_NOTIFY ? KNOT_SECTION_ANSWER : KNOT_SECTION_AUTHORITY;
+	if (serial > 0) {
+		assert_int_equal(knot_msg_put_rr(&w, section, knot_name_of(ex), KNOT_TYPE_SOA, KNOT_CLASS_IN, 0,
+						 (knot_bytes_t){ soa, sizeof(soa) }),
+				KNOT_OK);
+	}
+	const knot_bytes_t bytes = { message, knot_msg_finish(&w, 1, (uint16_t)(opcode << 11)) };
+	static request_limits_t limits;
+	answer_request_t request;
+	request_turn_begin(turn, 1);
+	test_zones_enter(&zones);
+	answer_read(&served.env, served.zones, &bytes, 1, &request);
+	size_t len = request_answer(&traffic, answer_is_udp(protocol) ? &limits : NULL, &served, &source, &request,
+			(knot_mut_bytes_t){ reply, sizeof(reply) });
+	test_zones_leave(&zones);
+	return len;
+}
+
+static void read_log(const char *path, char *ret_text, size_t max)
+{
+	FILE *file = fopen(path, "r");
+	assert_non_null(file);
+	ret_text[0] = '\0';
+	char line[1024];
+	while (fgets(line, sizeof(line), file) != NULL) {
+		const char *text = strchr(line, ' ');
+		assert_non_null(text);
+		(void)snprintf(ret_text + strlen(ret_text), max - strlen(ret_text), "%s", text + 1);
+	}
+	(void)fclose(file);
+}
+
+/* Transfers, updates and NOTIFYs reach the worker that takes them, once, and are counted and logged as Knot does. */
+static void test_takers(void **state)
+{
+	(void)state;
+	static const char want[] =
+			"debug: [ex.] ACL, allowed, action transfer, remote 192.0.2.1@5353 TCP\n"
+			"debug: [ex.] ACL, allowed, action transfer, remote 192.0.2.1@5353 TCP\n"
+			"info: [ex.] IXFR, outgoing, remote 192.0.2.1@5353 TCP, zone is up-to-date, serial 1\n"
+			"debug: [ex.] ACL, allowed, action update, remote 192.0.2.1@5353 UDP\n"
+			"debug: [ex.] ACL, allowed, action notify, remote 192.0.2.1@5353 UDP\n"
+			"info: [ex.] notify, incoming, remote 192.0.2.1@5353, serial 5\n"
+			"debug: [ex.] ACL, allowed, action notify, remote 192.0.2.1@5353 TCP\n"
+			"info: [ex.] notify, incoming, remote 192.0.2.1@5353 TCP, serial 1\n"
+			"debug: [ex.] ACL, denied, action transfer, remote 192.0.2.2@5353 TCP\n"
+			"debug: [ex.] ACL, allowed, action transfer, remote 192.0.2.1@5353 TCP\n"
+			"info: [ex.] AXFR, outgoing, remote 192.0.2.1@5353 TCP, outgoing AXFR frozen\n";
+	char path[] = "/tmp/request_test.XXXXXX", got[4096];
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	sys_log_target_t target = { .kind = SYS_LOG_TO_FILE, .path = path };
+	target.levels[SYS_LOG_ZONE] = 0xFF;
+	assert_int_equal(sys_log_open(&target, 1, getuid(), getgid()), KNOT_OK);
+	conf_t *conf = build_text("acl:\n  - id: a\n    address: 192.0.2.1\n    action: [transfer, notify, update]\n"
+				  "zone:\n  - domain: ex\n    acl: a\n");
+	served.env.conf = conf;
+	taken_t taken = { 0 };
+	request_turn_t turn = { .takers = &takers, .ctx = &taken };
+	traffic = (traffic_batch_t){ 0 };
+
+	assert_int_equal(ask_for(&turn, ANSWER_TCP4, KNOT_OPCODE_QUERY, KNOT_TYPE_AXFR, 0, "192.0.2.1"), 0);
+	assert_true(ask_for(&turn, ANSWER_TCP4, KNOT_OPCODE_QUERY, KNOT_TYPE_IXFR, 1, "192.0.2.1") > 12);
+	assert_int_equal(ask_for(&turn, ANSWER_UDP4, KNOT_OPCODE_UPDATE, KNOT_TYPE_SOA, 0, "192.0.2.1"), 0);
+	assert_true(taken.streams == 1 && taken.updates == 1 && taken.refreshes == 0);
+	assert_true(ask_for(&turn, ANSWER_UDP4, KNOT_OPCODE_NOTIFY, KNOT_TYPE_SOA, 5, "192.0.2.1") > 0);
+	assert_true(taken.refreshes == 1 && taken.serial == 5);
+	assert_true(ask_for(&turn, ANSWER_TCP4, KNOT_OPCODE_NOTIFY, KNOT_TYPE_SOA, 1, "192.0.2.1") > 0);
+	assert_true(ask_for(&turn, ANSWER_TCP4, KNOT_OPCODE_QUERY, KNOT_TYPE_AXFR, 0, "192.0.2.2") > 0);
+	zone_freeze_transfers(zones.zones[ZONE_EX], true);
+	assert_true(ask_for(&turn, ANSWER_TCP4, KNOT_OPCODE_QUERY, KNOT_TYPE_AXFR, 0, "192.0.2.1") > 0);
+	zone_freeze_transfers(zones.zones[ZONE_EX], false);
+	assert_true(taken.streams == 1 && taken.updates == 1 && taken.refreshes == 1);
+
+	/* The update's rcode is counted when it's answered; a denied request counts as BADKEY, as Knot's do. */
+	assert_int_equal(traffic.noted[TRAFFIC_REQUESTS + ANSWER_TCP4], 5);
+	assert_int_equal(traffic.noted[TRAFFIC_REQUESTS + ANSWER_UDP4], 2);
+	assert_int_equal(traffic.noted[TRAFFIC_RCODES + KNOT_RCODE_NOERROR], 4);
+	assert_int_equal(traffic.noted[TRAFFIC_RCODES + KNOT_RCODE_BADKEY], 1);
+	assert_int_equal(traffic.noted[TRAFFIC_RCODES + KNOT_RCODE_REFUSED], 1);
+	for (unsigned i = TRAFFIC_DROPS; i < TRAFFIC_NOTED; i++) {
+		assert_int_equal(traffic.noted[i], 0);
+	}
+	sys_log_close();
+	read_log(path, got, sizeof(got));
+	assert_string_equal(got, want);
+	served.env.conf = NULL;
+	conf_free(conf);
+	(void)close(fd);
+	(void)unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_effects),
 		cmocka_unit_test(test_modules),
+		cmocka_unit_test(test_takers),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

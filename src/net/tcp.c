@@ -89,7 +89,7 @@ typedef struct {
 	uint32_t clients_max;
 	conn_list_t lists[TCP_LIST_COUNT];
 	traffic_batch_t traffic;
-	answer_clock_t clock; /* of the run of messages in work */
+	request_turn_t turn; /* of the run of messages in work */
 	uint8_t in[IN_MAX];
 	uint8_t out[OUT_MAX];
 } tcp_t;
@@ -260,7 +260,7 @@ static size_t tcp_conn_answer_some(socket_worker_t *worker, conn_t *conn, knot_b
 	answer_source_t source = {
 		.protocol = answer_protocol_of_socket(conn->remote.ss_family, true),
 		.remote = (const struct sockaddr *)&conn->remote,
-		.clock = &tcp->clock,
+		.turn = &tcp->turn.answer,
 	};
 	RCU_READ_SECTION(guard);
 	const state_t *state = state_load(worker->shared->state, guard);
@@ -306,7 +306,7 @@ static bool tcp_conn_answer(socket_worker_t *worker, conn_t *conn, knot_bytes_t 
 {
 	tcp_t *tcp = worker->memory;
 	uint64_t start_ns = sys_clock_ns();
-	tcp->clock = request_clock(start_ns / 1000);
+	request_turn_begin(&tcp->turn, start_ns / 1000);
 	bool is_alive = tcp_conn_answer_run(worker, conn, bytes, turn);
 	if (!traffic_is_empty(&tcp->traffic)) {
 		traffic_end(worker->shared->traffic, &tcp->traffic, sys_clock_ns() - start_ns);

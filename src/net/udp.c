@@ -47,7 +47,7 @@ typedef struct {
 	pace_t pace;
 	traffic_batch_t traffic;
 	request_limits_t limits;
-	answer_clock_t clock; /* of the batch */
+	request_turn_t turn; /* of the batch */
 } udp_t;
 
 knot_err_t udp_worker_init(socket_worker_t *worker)
@@ -127,7 +127,7 @@ static unsigned answer_batch(const socket_worker_t *worker, const worker_socket_
 			.protocol = answer_protocol_of_socket(udp->peers[i].ss_family, false),
 			.remote = (const struct sockaddr *)&udp->peers[i],
 			.local = (const struct sockaddr *)&sock->addr->ss,
-			.clock = &udp->clock,
+			.turn = &udp->turn.answer,
 		};
 		udp_local_t local;
 		if (sock->wildcard) {
@@ -182,7 +182,7 @@ static bool serve_socket(const socket_worker_t *worker, const worker_socket_t *s
 	uint64_t start_ns = sys_clock_ns();
 	assert(count <= NET_UDP_BATCH);
 	udp->limits.now_us = start_ns / 1000;
-	udp->clock = request_clock(udp->limits.now_us);
+	request_turn_begin(&udp->turn, udp->limits.now_us);
 	*io_count += (size_t)count;
 	unsigned replies = answer_batch(worker, sock, (unsigned)count);
 	send_batch(udp, sock, replies);

@@ -36,8 +36,8 @@ typedef struct {
 	xdp_out_t out;
 	traffic_batch_t traffic; /* of a turn */
 	request_limits_t limits;
-	answer_clock_t clock; /* of the turn */
-	xdp_tcp_t *tcp;       /* owned */
+	request_turn_t turn; /* of the turn */
+	xdp_tcp_t *tcp;      /* owned */
 	/* What `may_nap` and the settings of TCP were derived from. */
 	uint64_t state_number; /* 0: not yet */
 	size_t worker_count;
@@ -65,7 +65,8 @@ knot_err_t xdp_worker_init(xdp_worker_t *worker)
 	char ifname[IF_NAMESIZE] = "";
 	(void)if_indextoname(worker->ifindex, ifname);
 	knot_err_t err = xdp_out_init(&xdp->out, worker, xdp->now_us);
-	err = err == KNOT_OK ? xdp_tcp_new(kxdp_device_query(ifname).mtu, &xdp->traffic, &xdp->clock, &xdp->tcp) : err;
+	err = err == KNOT_OK ? xdp_tcp_new(kxdp_device_query(ifname).mtu, &xdp->traffic, &xdp->turn.answer, &xdp->tcp)
+			     : err;
 	if (err != KNOT_OK) {
 		xdp_worker_done(worker);
 	}
@@ -113,7 +114,7 @@ static void answer_packet(
 			.protocol = packet->is_ipv6 ? ANSWER_UDP6_XDP : ANSWER_UDP4_XDP,
 			.remote = &packet->remote.sa,
 			.local = &packet->local.sa,
-			.clock = &xdp->clock,
+			.turn = &xdp->turn.answer,
 		};
 		len = request_answer(&xdp->traffic, &xdp->limits, state, &source, request,
 				(knot_mut_bytes_t){ packet->payload, packet->payload_max });
@@ -218,7 +219,7 @@ static size_t take_turn(const xdp_worker_t *worker)
 	traffic_begin(&xdp->traffic, RCU_LOAD(guard, worker->shared->looks.list_rcu), state);
 	uint64_t start_ns = sys_clock_ns();
 	xdp->now_us = xdp->out.now_us = xdp->limits.now_us = start_ns / 1000;
-	xdp->clock = request_clock(xdp->now_us);
+	request_turn_begin(&xdp->turn, xdp->now_us);
 	xdp->out.set = RCU_LOAD(guard, worker->shared->xdp_rcu);
 	xdp->out.vlans = RCU_LOAD(guard, worker->shared->vlans_rcu);
 	xdp_follow_state(xdp, state);

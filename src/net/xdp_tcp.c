@@ -24,10 +24,10 @@ struct xdp_tcp {
 	bool is_on;
 	bool failed; /* no memory for a stack: said once */
 	uint16_t mtu;
-	traffic_batch_t *traffic;    /* borrowed: the worker's */
-	const answer_clock_t *clock; /* 〃 */
-	kxdp_tcp_limits_t limits;    /* in force */
-	_Atomic uint64_t malformed;  /* segments whose header makes no sense */
+	traffic_batch_t *traffic;   /* borrowed: the worker's */
+	const answer_turn_t *turn;  /* 〃 */
+	kxdp_tcp_limits_t limits;   /* in force */
+	_Atomic uint64_t malformed; /* segments whose header makes no sense */
 	uint8_t key[KXDP_TCP_KEY_LEN];
 	/*
 	 * The batch: segments, and for those that begin with a whole message this message, where it is in the segment,
@@ -44,7 +44,7 @@ static kxdp_tcp_t *xdp_tcp_stack_of(const xdp_tcp_t *tcp)
 	return atomic_load_explicit(&tcp->stack, memory_order_relaxed);
 }
 
-knot_err_t xdp_tcp_new(uint16_t mtu, traffic_batch_t *batch, const answer_clock_t *clock, xdp_tcp_t **ret_tcp)
+knot_err_t xdp_tcp_new(uint16_t mtu, traffic_batch_t *batch, const answer_turn_t *turn, xdp_tcp_t **ret_tcp)
 {
 	xdp_tcp_t *tcp = calloc(1, sizeof(*tcp));
 	if (tcp == NULL) {
@@ -52,7 +52,7 @@ knot_err_t xdp_tcp_new(uint16_t mtu, traffic_batch_t *batch, const answer_clock_
 	}
 	tcp->mtu = mtu;
 	tcp->traffic = batch;
-	tcp->clock = clock;
+	tcp->turn = turn;
 	if (getrandom(tcp->key, sizeof(tcp->key), 0) != (ssize_t)sizeof(tcp->key)) {
 		knot_err_t err = knot_err_of_errno(errno);
 		free(tcp);
@@ -223,7 +223,7 @@ static void xdp_tcp_answer_input(xdp_tcp_t *tcp, kxdp_tcp_t *stack, const state_
 		.protocol = is_ipv4 ? ANSWER_TCP4_XDP : ANSWER_TCP6_XDP,
 		.remote = xdp_tcp_address_of(input->flow.remote, input->flow.remote_port, is_ipv4, &remote),
 		.local = xdp_tcp_address_of(input->flow.local, input->flow.local_port, is_ipv4, &local),
-		.clock = tcp->clock,
+		.turn = tcp->turn,
 	};
 	knot_bytes_t bytes = { input->data, input->len };
 	size_t used = 0, next = 0;

@@ -18,10 +18,10 @@ typedef struct xdp_tcp xdp_tcp_t;
 
 /**
  * KNOT_ENOMEM, or no randomness. mtu: of the interface. batch: the worker's, which requests are noted in; borrowed.
- * clock: of the turn in work; borrowed. Answers nothing until xdp_tcp_configure().
+ * turn: the one in work; borrowed. Answers nothing until xdp_tcp_configure().
  */
 KNOT_MUST_USE knot_err_t xdp_tcp_new(
-		uint16_t mtu, traffic_batch_t *batch, const answer_clock_t *clock, xdp_tcp_t **ret_tcp);
+		uint16_t mtu, traffic_batch_t *batch, const answer_turn_t *turn, xdp_tcp_t **ret_tcp);
 
 /** Free it with its stack. NULL is allowed. */
 void xdp_tcp_free(xdp_tcp_t *take_tcp);

@@ -16,6 +16,7 @@ answer_env_t state_env(const conf_t *conf)
 		.version = { (const uint8_t *)server->version, strlen(server->version) },
 		.udp_payload_max_ipv4 = server->udp_payload_max_ipv4,
 		.udp_payload_max_ipv6 = server->udp_payload_max_ipv6,
+		.conf = conf,
 		.rotate = server->answer_rotation,
 		.client_subnet = server->edns_client_subnet,
 	};

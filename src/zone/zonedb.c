@@ -31,6 +31,7 @@ struct zone {
 enum {
 	NOTED_ASKED = 1,  /* there was a query */
 	NOTED_WANTED = 2, /* ... while there were no contents, and the zone was put on the list */
+	NOTED_FROZEN = 4, /* no transfers */
 };
 
 zone_t *zone_new(knot_name_t name)
@@ -95,6 +96,20 @@ bool zone_take_asked(zone_t *zone)
 	return (atomic_load_explicit(&zone->noted, memory_order_relaxed) & NOTED_ASKED) != 0 &&
 	       (atomic_fetch_and_explicit(&zone->noted, (uint8_t)~NOTED_ASKED, memory_order_relaxed) & NOTED_ASKED) !=
 			       0;
+}
+
+void zone_freeze_transfers(zone_t *zone, bool is_frozen)
+{
+	if (is_frozen) {
+		atomic_fetch_or_explicit(&zone->noted, NOTED_FROZEN, memory_order_relaxed);
+	} else {
+		atomic_fetch_and_explicit(&zone->noted, (uint8_t)~NOTED_FROZEN, memory_order_relaxed);
+	}
+}
+
+bool zone_has_frozen_transfers(const zone_t *zone)
+{
+	return (atomic_load_explicit(&zone->noted, memory_order_relaxed) & NOTED_FROZEN) != 0;
 }
 
 void zone_unwant(zone_t *zone)

@@ -63,6 +63,10 @@ void zone_note_asked(zone_t *zone);
 /** True if there was a query since the last call. Any thread. */
 bool zone_take_asked(zone_t *zone);
 
+/** Whether the zone may be transferred from here. At first it may. Any thread. */
+void zone_freeze_transfers(zone_t *zone, bool is_frozen);
+bool zone_has_frozen_transfers(const zone_t *zone);
+
 /**
  * Publish contents (NULL: none any more) and give the old ones back: free them with zone_contents_free() after
  * sys_rcu_wait(). One writer at a time.

@@ -83,9 +83,9 @@ typedef struct {
 static state_t state;
 /* The port is read as bytes; any that a client has. */
 static const struct sockaddr_in client = { .sin_family = AF_INET, .sin_port = 0xBBBB };
-static const answer_clock_t at = { .now_us = 1000000, .wall_s = 1600000000 };
+static const answer_turn_t at = { .now_us = 1000000, .wall_s = 1600000000 };
 static const answer_source_t source = {
-	.protocol = ANSWER_UDP4_XDP, .remote = (const struct sockaddr *)&client, .clock = &at
+	.protocol = ANSWER_UDP4_XDP, .remote = (const struct sockaddr *)&client, .turn = &at
 };
 
 /*
@@ -285,7 +285,7 @@ __attribute__((noinline)) static unsigned measure_frames(frame_t *frames)
 	for (unsigned i = 0; i < BATCH; i++) {
 		const kxdp_packet_t *p = &packets[i];
 		answer_source_t from = {
-			.protocol = ANSWER_UDP4_XDP, .remote = &p->remote.sa, .local = &p->local.sa, .clock = &at
+			.protocol = ANSWER_UDP4_XDP, .remote = &p->remote.sa, .local = &p->local.sa, .turn = &at
 		};
 		size_t len = request_answer(&traffic, &limits, &state, &from, &requests[i],
 				(knot_mut_bytes_t){ p->payload, p->payload_max });
@@ -467,15 +467,15 @@ int main(int argc, char **argv)
 		.tcp_resend_timeout_s = 5 };
 	test_zones_check(xdp_tcp_new(1500, &traffic, &at, &tcp) == KNOT_OK, "TCP");
 	xdp_tcp_configure(tcp, &xdp, 1, tcp_now_us);
-	test_zones_enter(&zones);
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		conf_modref_t ref = { rows[i].module, "all" };
 		const conf_modrefs_t refs = { &ref, rows[i].module != NULL ? 1 : 0 };
 		test_zones_check(module_chain_new(conf, refs, &state.modules) == KNOT_OK, "module");
+		test_zones_enter(&zones);
 		run_row(&rows[i], counts ? 1 : RUNS, counts ? 1 : ROUNDS);
+		test_zones_leave(&zones);
 		module_chain_free(state.modules);
 	}
-	test_zones_leave(&zones);
 	xdp_tcp_free(tcp);
 	conf_free(conf);
 	test_zones_free(&zones);

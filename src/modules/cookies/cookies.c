@@ -58,7 +58,7 @@ static kxdp_siphash_key_t cookies_secret_of(const cookies_t *cookies, uint32_t t
 static bool cookies_know(
 		const cookies_t *cookies, const uint8_t *cookie, const answer_source_t *source, bool *ret_is_fresh)
 {
-	uint32_t now_s = source->clock->wall_s;
+	uint32_t now_s = (uint32_t)source->turn->wall_s;
 	if (!cookie_is_current(cookie, now_s)) {
 		return false;
 	}
@@ -130,10 +130,10 @@ static answer_refusal_t cookies_gate(module_instance_t *instance, const answer_s
 	notes->finish_len = (uint16_t)(notes->finish_len + KNOT_OPTION_HEAD_LEN + COOKIE_LEN);
 	memcpy(notes->cookie, cookie.data, is_known && is_fresh ? COOKIE_LEN : COOKIE_CLIENT_LEN);
 	if (!is_known || !is_fresh) {
-		kxdp_siphash_key_t secret = cookies->secret_count > 0
-							    ? cookies->secrets[0]
-							    : cookies_secret_of(cookies, source->clock->wall_s);
-		cookie_make(notes->cookie, &secret, source->remote, source->clock->wall_s);
+		kxdp_siphash_key_t secret =
+				cookies->secret_count > 0 ? cookies->secrets[0]
+							  : cookies_secret_of(cookies, (uint32_t)source->turn->wall_s);
+		cookie_make(notes->cookie, &secret, source->remote, (uint32_t)source->turn->wall_s);
 	}
 	notes->is_source_known |= is_known;
 	bool may_be_forged = answer_is_udp(source->protocol) && source->remote->sa_family != AF_UNIX;

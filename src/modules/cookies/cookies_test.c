@@ -32,7 +32,7 @@ static got_t ask_over(answer_protocol_t protocol, const module_chain_t *chain, c
 {
 	uint8_t option[4 + 64];
 	answer_request_t request = { .kind = ANSWER_KIND_LOOKUP };
-	const answer_clock_t clock = { .wall_s = now_s };
+	const answer_turn_t turn = { .wall_s = now_s };
 	got_t got = { 0 };
 	if (hex != NULL) {
 		size_t len = bytes_of(hex, option + 4);
@@ -42,7 +42,7 @@ static got_t ask_over(answer_protocol_t protocol, const module_chain_t *chain, c
 			.present = true, .option_bits = 1u << KNOT_EDNS_COOKIE, .options = { option, 4 + len }
 		};
 	}
-	got.refusal = test_gate_ask(chain, protocol, remote, NULL, &request, &clock, &got.notes);
+	got.refusal = test_gate_ask(chain, protocol, remote, NULL, &request, &turn, &got.notes);
 	for (unsigned i = 0; i < got.notes.cookie_len; i++) {
 		(void)sprintf(got.cookie + 2 * i, "%02x", got.notes.cookie[i]);
 	}

@@ -46,7 +46,7 @@ static answer_refusal_t queryacl_gate(module_instance_t *instance, const answer_
 {
 	const queryacl_t *acl = (const queryacl_t *)instance;
 	(void)notes;
-	if (request->kind != ANSWER_KIND_LOOKUP && request->kind != ANSWER_KIND_CHAOS) {
+	if (!answer_kind_is_query((answer_kind_t)request->kind)) {
 		return ANSWER_REFUSAL_NONE;
 	}
 	return queryacl_admits(acl->addresses, source->remote) && queryacl_admits(acl->interfaces, source->local)

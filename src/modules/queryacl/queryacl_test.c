@@ -61,7 +61,7 @@ static void test_kinds(void **state)
 	for (unsigned kind = 0; kind < ANSWER_KIND_END; kind++) {
 		const answer_request_t request = { .kind = (uint8_t)kind };
 		module_notes_t notes = { 0 };
-		bool is_query = kind == ANSWER_KIND_LOOKUP || kind == ANSWER_KIND_CHAOS;
+		bool is_query = kind == ANSWER_KIND_LOOKUP || kind == ANSWER_KIND_SIGNED || kind == ANSWER_KIND_CHAOS;
 		assert_int_equal(test_gate_ask(chain, ANSWER_TCP4, "192.0.2.9", "192.0.2.9", &request, NULL, &notes),
 				is_query ? ANSWER_REFUSAL_NOT_ADMITTED : ANSWER_REFUSAL_NONE);
 	}

@@ -181,7 +181,7 @@ static knot_err_t rrl_make(const conf_t *conf, const conf_modref_t *ref, module_
 static inline bool rrl_wants_log(const rrl_t *rrl, const answer_source_t *source)
 {
 	uint64_t last_us = atomic_load_explicit(&rrl->shared->logged_us, memory_order_relaxed);
-	int64_t passed_us = (int64_t)(source->clock->now_us - last_us); /* another thread's clock may be ahead */
+	int64_t passed_us = (int64_t)(source->turn->now_us - last_us); /* another thread's clock may be ahead */
 	return rrl->log_period_us > 0 && (last_us == 0 || passed_us >= (int64_t)rrl->log_period_us);
 }
 
@@ -190,7 +190,7 @@ __attribute__((noinline, cold)) static void rrl_log(
 		const rrl_t *rrl, const answer_source_t *source, unsigned prefix_len, const char *what)
 {
 	rrl_shared_t *shared = rrl->shared;
-	uint64_t now_us = source->clock->now_us;
+	uint64_t now_us = source->turn->now_us;
 	uint64_t last_us = atomic_load_explicit(&shared->logged_us, memory_order_relaxed);
 	if (!rrl_wants_log(rrl, source) || !atomic_compare_exchange_strong(&shared->logged_us, &last_us, now_us)) {
 		return;
@@ -226,7 +226,7 @@ static answer_refusal_t rrl_gate_stream(const rrl_t *rrl, const answer_source_t 
 	if (rrl->shared->times == NULL) {
 		return ANSWER_REFUSAL_NONE;
 	}
-	unsigned prefix_len = rrl_table_look(rrl->shared->times, source->remote, source->clock->now_us);
+	unsigned prefix_len = rrl_table_look(rrl->shared->times, source->remote, source->turn->now_us);
 	if (__builtin_expect(prefix_len != RRL_FREE, 0)) {
 		if (rrl_wants_log(rrl, source)) {
 			rrl_log(rrl, source, prefix_len, "time");
@@ -268,7 +268,7 @@ static answer_refusal_t rrl_gate(module_instance_t *instance, const answer_sourc
 		return ANSWER_REFUSAL_NONE;
 	}
 	unsigned prefix_len =
-			rrl_table_take(rrl->shared->rates, source->remote, 1, source->clock->now_us, request->query.id);
+			rrl_table_take(rrl->shared->rates, source->remote, 1, source->turn->now_us, request->query.id);
 	return __builtin_expect(prefix_len == RRL_FREE, 1) ? ANSWER_REFUSAL_NONE
 							   : rrl_limit(rrl, source, request, prefix_len);
 }
@@ -283,7 +283,7 @@ static void rrl_answered(module_instance_t *instance, const module_answered_t *w
 	}
 	uint64_t spent_ns = sys_clock_ns() - what->notes->started_ns;
 	rrl_table_charge(rrl->shared->times, source->remote, spent_ns < TIME_MAX_NS ? spent_ns : TIME_MAX_NS,
-			source->clock->now_us, (uint32_t)spent_ns);
+			source->turn->now_us, (uint32_t)spent_ns);
 }
 
 static const sys_counter_info_t *rrl_item(const module_instance_t *instance, unsigned index)

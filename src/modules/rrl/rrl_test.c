@@ -11,7 +11,7 @@ static const char conf_text[] =
 		"  - id: slow\n    time-instant-limit: 1000000\n    time-rate-limit: 1\n"
 		"  - id: time\n    time-instant-limit: 1\n    time-rate-limit: 1\n    log-period: 0\n";
 
-static const answer_clock_t at_once = { .now_us = 1000000 };
+static const answer_turn_t at_once = { .now_us = 1000000 };
 
 /* '.': passes, T: truncated, '-': silence. */
 static const char *ask(const module_chain_t *chain, answer_protocol_t protocol, const char *remote,
@@ -105,7 +105,7 @@ static void test_time(void **state)
 	const answer_request_t request = { .kind = ANSWER_KIND_LOOKUP };
 	struct sockaddr_storage from = test_gate_address("192.0.2.1");
 	const answer_source_t source = {
-		.protocol = ANSWER_TCP4, .remote = (const struct sockaddr *)&from, .clock = &at_once
+		.protocol = ANSWER_TCP4, .remote = (const struct sockaddr *)&from, .turn = &at_once
 	};
 	answer_report_t report = { .verdict = KNOT_MSG_OK };
 	module_notes_t notes = { 0 };
@@ -136,7 +136,7 @@ static void test_server_and_zone(void **state)
 	} rows[] = { { "a", "...T" }, { "off", "...T" }, { "drop", "...-" } };
 	const answer_request_t request = { .kind = ANSWER_KIND_LOOKUP };
 	struct sockaddr_storage from = test_gate_address("192.0.2.1");
-	const answer_source_t source = { ANSWER_UDP4, .remote = (const struct sockaddr *)&from, .clock = &at_once };
+	const answer_source_t source = { ANSWER_UDP4, .remote = (const struct sockaddr *)&from, .turn = &at_once };
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		module_chain_t *server = test_gate_chain(conf_text, "mod-rrl", "a");
 		module_chain_t *zone = test_gate_chain(conf_text, "mod-rrl", rows[i].zone_id);
@@ -161,7 +161,7 @@ static void test_time_of_server_and_zone(void **state)
 	module_chain_t *zone = test_gate_chain(conf_text, "mod-rrl", "slow");
 	const answer_request_t request = { .kind = ANSWER_KIND_LOOKUP };
 	struct sockaddr_storage from = test_gate_address("192.0.2.1");
-	const answer_source_t source = { ANSWER_TCP4, .remote = (const struct sockaddr *)&from, .clock = &at_once };
+	const answer_source_t source = { ANSWER_TCP4, .remote = (const struct sockaddr *)&from, .turn = &at_once };
 	answer_report_t report = { .verdict = KNOT_MSG_OK };
 	/* 600 of 1000 ms: once they are within the limit, twice they are beyond. */
 	for (unsigned i = 0; i < 2; i++) {
