@@ -192,6 +192,69 @@ static void test_cleared(void **state)
 	conf_free(conf);
 }
 
+/* ---- Catalogs ---- */
+
+static const char catalogs[] =
+		"template:\n  - id: default\n    storage: /d\n  - id: one\n    storage: /1\n  - id: two\n    storage: "
+		"/2\n"
+		"    zonefile-sync: 7\n"
+		"  - id: role\n    catalog-role: interpret\n    catalog-template: two\n"
+		"zone:\n"
+		"  - domain: cat.\n    catalog-role: interpret\n    catalog-template: [ one, two ]\n"
+		"  - domain: dog.\n    template: role\n"
+		"  - domain: gen.\n    catalog-role: generate\n"
+		"  - domain: own.\n    catalog-role: member\n    catalog-zone: Gen.\n    catalog-group: g\n"
+		"  - domain: plain.\n";
+
+static void test_catalogs(void **state)
+{
+	(void)state;
+	static const uint8_t member[] = "\1m";
+	static const struct {
+		const char *catalog, *group, *want; /* storage; NULL: no settings */
+	} rows[] = {
+		{ "\3cat", "", "/1" },
+		{ "\3CAT", "one", "/1" },
+		{ "\3cat", "two", "/2" },
+		{ "\3cat", "TWO", "/1" },
+		{ "\3cat", "default", "/1" },
+		{ "\3cat", "none", "/1" },
+		{ "\3dog", "one", "/2" },
+		{ "\3gen", "one", NULL },
+		{ "\3own", "", NULL },
+		{ "\5plain", "", NULL },
+		{ "\6nosuch", "", NULL },
+	};
+	conf_t *conf = build_text(catalogs);
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		conf_zone_t zone = { .storage = NULL };
+		knot_bytes_t group = { (const uint8_t *)rows[i].group, strlen(rows[i].group) };
+		bool has = conf_member(conf, knot_name_of(member), knot_name_of((const uint8_t *)rows[i].catalog),
+				group, &zone);
+		assert_int_equal(has, rows[i].want != NULL);
+		if (has) {
+			assert_string_equal(zone.storage, rows[i].want);
+			assert_ptr_equal(zone.name.wire, member);
+			assert_int_equal(zone.catalog_role, CONF_CATALOG_NONE);
+		}
+	}
+	conf_zone_t own = zone_of(conf, "\3own"), plain = zone_of(conf, "\5plain");
+	assert_int_equal(own.catalog_role, CONF_CATALOG_MEMBER);
+	assert_int_equal(own.catalog_zone.len, 5);
+	assert_memory_equal(own.catalog_zone.data, "\3gen", 5);
+	assert_string_equal(own.catalog_group, "g");
+	assert_int_equal(plain.catalog_role, CONF_CATALOG_NONE);
+	assert_true(plain.catalog_zone.data == NULL && plain.catalog_group == NULL &&
+			plain.catalog_templates.count == 0);
+	conf_free(conf);
+	conf = build_text("template:\n  - id: t\nzone:\n  - domain: cat.\n    catalog-role: interpret\n"
+			  "    catalog-template: t\nclear: template\n");
+	conf_zone_t zone;
+	assert_false(conf_member(conf, knot_name_of(member), knot_name_of((const uint8_t *)"\3cat"),
+			(knot_bytes_t){ 0 }, &zone));
+	conf_free(conf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +263,7 @@ int main(void)
 		cmocka_unit_test(test_acls),
 		cmocka_unit_test(test_zones),
 		cmocka_unit_test(test_cleared),
+		cmocka_unit_test(test_catalogs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,6 @@
 #include "src/conf/txn.h"
 
 /* Numbers of options, as the rows have them. */
-enum { ROLE_NONE = 0, ROLE_INTERPRET, ROLE_GENERATE, ROLE_MEMBER };
 enum { JOURNAL_ALL = 2 };
 enum { CDS_NONE = 0 };
 enum { MANAGEMENT_INCREMENTAL = 1 };
@@ -87,18 +86,18 @@ static bool has_role_in_template(const inherited_t *both, conf_view_t all)
 
 static const char *check_catalog(const inherited_t *both, conf_view_t all)
 {
-	unsigned role = option(both, "catalog-role", ROLE_NONE);
-	if ((role == ROLE_INTERPRET) != has(both, "catalog-template")) {
+	unsigned role = option(both, "catalog-role", CONF_CATALOG_NONE);
+	if ((role == CONF_CATALOG_INTERPRET) != has(both, "catalog-template")) {
 		return "'catalog-role' must correspond to configured 'catalog-template'";
 	}
-	if ((role == ROLE_MEMBER) != has(both, "catalog-zone")) {
+	if ((role == CONF_CATALOG_MEMBER) != has(both, "catalog-zone")) {
 		return "'catalog-role' must correspond to configured 'catalog-zone'";
 	}
 	if (has_role_in_template(both, all)) {
 		return "'catalog-role' in a catalog template";
 	}
 	unsigned policy = option(both, "serial-policy", CONF_SERIAL_UNIXTIME);
-	return role == ROLE_GENERATE && policy != CONF_SERIAL_UNIXTIME
+	return role == CONF_CATALOG_GENERATE && policy != CONF_SERIAL_UNIXTIME
 			       ? "'serial-policy' must be 'unixtime' for generated catalog zones"
 			       : NULL;
 }

@@ -238,6 +238,39 @@ bool conf_zone_find(const conf_t *conf, knot_name_t name, size_t *ret_index)
 	return conf_zones_find(&conf->store->zones, name, ret_index);
 }
 
+/** The template of a catalog for a group. NULL: it was cleared after the catalog referred to it. */
+static const conf_zone_t *template_of_group(const conf_t *conf, const conf_zone_t *zone, knot_bytes_t group)
+{
+	const conf_store_t *store = conf->store;
+	const conf_bytes_list_t *ids = &zone->catalog_templates;
+	size_t at = 0;
+	for (size_t i = 0; i < ids->count; i++) {
+		const char *id = (const char *)ids->data[i].data;
+		if (strlen(id) == group.len && memcmp(id, group.data, group.len) == 0) {
+			at = i;
+		}
+	}
+	const conf_block_t *block = ids->count > 0 ? conf_store_find(store, CONF_S_TEMPLATE, ids->data[at]) : NULL;
+	return block != NULL ? &store->templates[block - store->tables[CONF_S_TEMPLATE].blocks] : NULL;
+}
+
+bool conf_member(const conf_t *conf, knot_name_t name, knot_name_t catalog, knot_bytes_t group, conf_zone_t *ret_zone)
+{
+	size_t index;
+	if (!conf_zone_find(conf, catalog, &index)) {
+		return false;
+	}
+	conf_zone_t zone = conf_zone(conf, index);
+	const conf_zone_t *settings =
+			zone.catalog_role == CONF_CATALOG_INTERPRET ? template_of_group(conf, &zone, group) : NULL;
+	if (settings == NULL) {
+		return false;
+	}
+	*ret_zone = *settings;
+	ret_zone->name = name;
+	return true;
+}
+
 const void *conf_mod(const conf_t *conf, conf_mod_t mod, const char *id)
 {
 	size_t size = conf_mod_sections[mod]->struct_size, i = 0;

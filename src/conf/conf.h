@@ -248,6 +248,13 @@ typedef enum { CONF_JOURNAL_NONE, CONF_JOURNAL_CHANGES, CONF_JOURNAL_ALL } conf_
 
 typedef enum { CONF_SERIAL_INCREMENT = 1, CONF_SERIAL_UNIXTIME, CONF_SERIAL_DATESERIAL } conf_serial_policy_t;
 
+typedef enum {
+	CONF_CATALOG_NONE,
+	CONF_CATALOG_INTERPRET, /* the zone configures its members */
+	CONF_CATALOG_GENERATE,  /* the zone lists the zones that name it */
+	CONF_CATALOG_MEMBER,    /* the zone names a catalog of that kind */
+} conf_catalog_role_t;
+
 /** A zone's settings: own items over its template over the defaults. A value: conf_zone() makes it, nothing to free. */
 typedef struct {
 	knot_name_t name;        /* lower case */
@@ -275,6 +282,10 @@ typedef struct {
 	conf_groups_t notify;      /* servers that are notified of changes */
 	conf_groups_t ddns_master; /* at most one; set, but with none: updates aren't forwarded */
 	conf_acls_t acl;           /* rules, in order: src/access */
+	conf_catalog_role_t catalog_role;
+	conf_bytes_list_t catalog_templates; /* of an interpreted catalog: identifiers; use conf_member() */
+	knot_bytes_t catalog_zone;           /* of a member: wire name of its catalog, lower case */
+	const char *catalog_group;           /* NULL: none */
 } conf_zone_t;
 
 typedef struct conf_store conf_store_t;
@@ -405,6 +416,13 @@ knot_name_t conf_zone_name(const conf_t *conf, size_t index);
 
 /** Index of the zone with exactly this name, any case. False: not configured. O(log zones). */
 bool conf_zone_find(const conf_t *conf, knot_name_t name, size_t *ret_index);
+
+/**
+ * Settings of a zone that isn't configured, but is a member of an interpreted catalog: those of the catalog's template
+ * that has the name of the group, else of its first one. name, catalog: any case; `name` is borrowed by the result.
+ * False: the catalog isn't configured as one. O(log zones).
+ */
+bool conf_member(const conf_t *conf, knot_name_t name, knot_name_t catalog, knot_bytes_t group, conf_zone_t *ret_zone);
 
 /**
  * Path of the zone's file: `file` with its formatters expanded, joined with `storage`.

@@ -347,7 +347,8 @@ static const conf_option_t zonemd_generate[] = {
 	{ "none", 0 }, { "zonemd-sha384", 1 }, { "zonemd-sha512", 2 }, { "remove", 255 }, { NULL, 0 },
 };
 static const conf_option_t catalog_roles[] = {
-	{ "none", 0 }, { "interpret", 1 }, { "generate", 2 }, { "member", 3 }, { NULL, 0 },
+	{ "none", CONF_CATALOG_NONE }, { "interpret", CONF_CATALOG_INTERPRET }, { "generate", CONF_CATALOG_GENERATE },
+	{ "member", CONF_CATALOG_MEMBER }, { NULL, 0 },
 };
 
 /* Zones and templates share these rows; a template is a zone without a name that zones inherit from. */
@@ -513,16 +514,18 @@ static const conf_row_t zone_rows[] = {
 	  .doc = "Lower limit of the expire interval in the SOA record." },
 	{ .name = "expire-max-interval", TOGETHER, TIME(3, MAX32), .dflt_doc = "no limit", TUNING,
 	  .doc = "Upper limit of the expire interval in the SOA record." },
-	{ .name = "catalog-role", TOGETHER, OPT(catalog_roles), .dflt = "none", REFUSED_BUT("none"),
+	{ .name = "catalog-role", TOGETHER, OPT(catalog_roles), CONF_AT(conf_zone_t, catalog_role), .dflt = "none", REFUSED_BUT("none"),
 	  FOR("catalog zones"), ZONE_RELOAD, .rfc = "RFC 9432",
 	  .doc = "Role of the zone in catalogs: it configures its members (interpret), it lists the zones that name it "
 	         "(generate), or a catalog lists it (member)." },
-	{ .name = "catalog-template", TOGETHER, REF1("template"), MULTI, TUNING, ZONE_RELOAD,
+	{ .name = "catalog-template", TOGETHER, REF1("template"), MULTI, CONF_AT(conf_zone_t, catalog_templates), TUNING,
+	  ZONE_RELOAD,
 	  .doc = "Templates of a catalog's members: the one with the name of a member's group, else the first. Only "
 	         "allowed with catalog-role: interpret." },
-	{ .name = "catalog-zone", TOGETHER, .type = CONF_DNAME, TUNING, ZONE_RELOAD,
+	{ .name = "catalog-zone", TOGETHER, .type = CONF_DNAME, CONF_AT(conf_zone_t, catalog_zone), TUNING, ZONE_RELOAD,
 	  .doc = "Catalog of which the zone is a member. Only allowed with catalog-role: member." },
-	{ .name = "catalog-group", STR, .check = conf_check_group, TUNING, ZONE_RELOAD,
+	{ .name = "catalog-group", STR, .check = conf_check_group, CONF_AT(conf_zone_t, catalog_group), TUNING,
+	  ZONE_RELOAD,
 	  .doc = "Group of the zone in its catalog." },
 	{ .name = "module", .type = CONF_MODREF, MULTI, CONF_AT(conf_zone_t, modules), ZONE_RELOAD,
 	  .doc = "Modules that process the zone's queries, in this order." },
