@@ -1092,6 +1092,31 @@ static void zone_differences(void **state)
 	}
 }
 
+/* A reload that changes what a zone says of catalogs must see it: each item by itself, between two blocks of one. */
+static void catalog_differences(void **state)
+{
+	(void)state;
+	static const knot_bytes_t a_ids[] = { { (const uint8_t *)"a", 2 } }, b_ids[] = { { (const uint8_t *)"b", 2 } };
+	const conf_zone_t zone = {
+		.name = { (const uint8_t *)"", 1, 0 },
+		.catalog_role = CONF_CATALOG_MEMBER,
+		.catalog_templates = { a_ids, 1 },
+		.catalog_zone = { (const uint8_t *)"\1c", 3 },
+		.catalog_group = "g",
+	};
+	conf_zone_t others[] = { zone, zone, zone, zone, zone, zone };
+	others[1].catalog_role = CONF_CATALOG_NONE;
+	others[2].catalog_templates = (conf_bytes_list_t){ b_ids, 1 };
+	others[3].catalog_templates.count = 0;
+	others[4].catalog_zone = (knot_bytes_t){ (const uint8_t *)"\1d", 3 };
+	others[5].catalog_group = NULL;
+	for (size_t i = 0; i < KNOT_LEN(others); i++) {
+		if (conf_zone_same(&zone, &others[i]) != (i == 0)) {
+			fail_msg("other %zu", i);
+		}
+	}
+}
+
 /* With the directory of a start, and without: nothing else may differ. */
 static void start_directory(void **state)
 {
@@ -1315,6 +1340,7 @@ int main(void)
 		cmocka_unit_test(clear_forgets),
 		cmocka_unit_test(differences),
 		cmocka_unit_test(zone_differences),
+		cmocka_unit_test(catalog_differences),
 		cmocka_unit_test(start_directory),
 		cmocka_unit_test(start_directory_is_long),
 		cmocka_unit_test(users),
