@@ -12,6 +12,7 @@
 #include "src/event/saves.h"
 #include "src/event/takeover.h"
 #include "src/event/timer_sync.h"
+#include "src/event/updates.h"
 #include "src/event/zone_edit.h"
 
 /* Zones handled each time the lock of the jobs is held: it bounds how long workers wait for it. */
@@ -45,6 +46,7 @@ struct server {
 	conf_t *started; /* owned: the configuration of the start, see conf_copy_groups() */
 	conf_open_t edit SYS_GUARDED_BY(reload_lock);
 	edits_t edits;                                       /* open transactions on zones */
+	updates_t updates;                                   /* requests for dynamic updates that wait */
 	faults_t faults SYS_GUARDED_BY(jobs.lock);           /* reasons of zones whose last job failed */
 	uint64_t refusals SYS_GUARDED_BY(jobs.lock);         /* versions that a guard rail held back */
 	compaction_t *compactions SYS_GUARDED_BY(jobs.lock); /* owned: a list */

@@ -305,6 +305,7 @@ typedef struct {
 	server_edit_t *edits[SERVER_CHUNK]; /* owned: open transactions on them, begun after the reload had looked for
 					       any */
 	size_t edit_count;
+	update_list_t updates; /* owned: requests that wait for them */
 } removed_t;
 
 /** Abort the transaction on a zone that is removed: no command could end it later. */
@@ -321,11 +322,24 @@ static void reload_drop_edit(removed_t *removed, entry_t *entry) SYS_REQUIRES(re
 	}
 }
 
+/* Requests for a zone that is removed are answered as those for any that isn't there. */
+static void reload_take_updates(removed_t *removed, entry_t *entry) SYS_REQUIRES(removed->server->jobs.lock)
+{
+	update_list_t list = updates_take(&removed->server->updates, zone_name(entry_zone(entry)), SIZE_MAX);
+	for (update_request_t *next, *r = list.first; r != NULL; r = next) {
+		next = r->next;
+		r->rcode = KNOT_RCODE_NOTAUTH;
+		r->next = removed->updates.first;
+		removed->updates.first = r;
+	}
+}
+
 static void reload_remove_entry(entry_t *entry, void *ctx)
 {
 	removed_t *removed = ctx;
 	sys_mutex_assert_held(&removed->server->jobs.lock);
 	reload_drop_edit(removed, entry);
+	reload_take_updates(removed, entry);
 	faults_drop(&removed->server->faults, zone_name(entry_zone(entry)));
 	server_compact_forget(removed->server, entry);
 	removed->server->jobs.untried -= entry->tried ? 0 : 1;
@@ -363,6 +377,7 @@ static void reload_adopt_zones(server_t *server, const server_build_t *made)
 		server_edit_free(server, removed.edits[i]);
 	}
 	free(removed.entries);
+	updates_answer(&server->updates, &removed.updates);
 }
 
 /* ---- From one configuration to the next ---- */

@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "src/event/asked.h"
 #include "src/event/internal.h"
 #include "src/event/publish.h"
 #include "src/sys/clock.h"
+#include "src/sys/limits.h"
 #include "src/sys/log.h"
 #include "src/sys/process.h"
 
@@ -225,6 +227,13 @@ void server_stop(server_t *server)
 	}
 }
 
+/* Without random bytes the address of a variable: sources may then choose whom they share a part with. */
+static uint64_t server_make_seed(void)
+{
+	uint64_t seed;
+	return getrandom(&seed, sizeof(seed), 0) == (ssize_t)sizeof(seed) ? seed : (uint64_t)(uintptr_t)&seed;
+}
+
 knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t **ret_server) SYS_UNCHECKED_LOCKS
 {
 	server_t *server = calloc(1, sizeof(*server));
@@ -264,6 +273,7 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	server->loaded_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sys_mutex_init(&server->reload_lock);
 	edits_init(&server->edits);
+	updates_init(&server->updates, SYS_UPDATES_MAX, server_make_seed());
 	renewal_init(&server->renewal);
 	server->edit.version = params->db_version;
 	server->zones = made.state->zones;
@@ -283,6 +293,8 @@ void server_free(server_t *server)
 	renewal_done(server);
 	jobs_deinit(&server->jobs);
 	edits_done(&server->edits);
+	updates_drop(&server->updates, KNOT_RCODE_SERVFAIL);
+	updates_deinit(&server->updates);
 	faults_free(&server->faults);
 	for (size_t i = 0; i < zonedb_count(server->zones); i++) {
 		entry_free(entry_of(zonedb_zones(server->zones)[i]));

@@ -49,6 +49,11 @@ knot_err_t turn_publish(const turn_t *turn, update_t *update)
 {
 	load_report_t report = { .name = turn->name, .reason = turn->commit->reason };
 	update_policy_t policy = load_policy(&turn->settings, &report);
+	if (update->source == UPDATE_DDNS) {
+		policy.build.checks =
+				ZONE_CHECKS_SOFT; /* as in Knot: one update that a check refuses would fail others */
+		policy.build.on_message = NULL;
+	}
 	publish_t publish = {
 		.zone = entry_zone(turn->entry), .source = &turn->entry->source, .images = turn->server->saves.images
 	};

@@ -8,6 +8,9 @@
 #pragma once
 
 enum {
+	/* Bytes of requests for dynamic updates that wait for their zones: some 100,000 small ones, two seconds of the
+	   fastest clients. */
+	SYS_UPDATES_MAX = 64 * 1024 * 1024,
 	/* Knot's line limit: scripts that read its log cut there. */
 	SYS_LOG_MESSAGE_MAX = 511,
 	/* Log lines that a command repeats in its reply; the log has all of them. */

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Requests for dynamic updates that wait, by zone (doc/adr/0040-dynamic-update.md).
+ *
+ * Memory is bounded for all zones together, from the moment that a request is put until it has been answered. What a
+ * zone has waiting, and what a source has anywhere, may be at most as much as is free: so the first gets half, the next
+ * a quarter, and whoever fills its part leaves room for others. A source is an IPv4 address or an IPv6 network of 56
+ * bits; sources are told apart by a keyed hash, so that a few may share a part, and nobody chooses with whom.
+ *
+ * A request has one owner at any time: its transport, this queue, the event, and its transport again, to which `done`
+ * gives it back. Any thread.
+ */
+#pragma once
+
+#include "libknot/name/name.h"
+#include "src/sys/lock.h"
+
+#include <sys/socket.h>
+
+/** A request, the head of what its transport keeps of it. */
+typedef struct update_request {
+	struct update_request *next;
+	const struct sockaddr *remote; /* in the same allocation */
+	knot_bytes_t message;          /* in the same allocation: the UPDATE; checked: form, zone, access, signature */
+	size_t size;                   /* bytes of the allocation */
+	uint16_t rcode;                /* of the answer */
+	/* Takes it back to be answered. From a thread of the events, without locks. */
+	void (*done)(struct update_request *take_request);
+} update_request_t;
+
+/** Requests in the order in which they came. */
+typedef struct {
+	update_request_t *first, **end; /* owned */
+	size_t count;
+} update_list_t;
+
+enum { UPDATES_SOURCES = 4096 /* counters of sources */ };
+
+typedef struct {
+	sys_mutex_t lock;
+	size_t max;                                           /* bytes */
+	uint64_t seed;                                        /* of the hash of sources */
+	size_t used SYS_GUARDED_BY(lock);                     /* of all that was put and isn't answered */
+	void *zones SYS_GUARDED_BY(lock);                     /* owned: of tsearch(); zones for which some wait */
+	size_t sources[UPDATES_SOURCES] SYS_GUARDED_BY(lock); /* bytes of each */
+} updates_t;
+
+/** max: bytes of memory; seed: secret. */
+void updates_init(updates_t *updates, size_t max, uint64_t seed);
+
+/** Free it. Nothing waits any more. */
+void updates_deinit(updates_t *updates);
+
+/**
+ * Let a request wait. count_max: requests that may wait for the zone; 0: as many as there is room for. The request's
+ * rcode becomes NOERROR. KNOT_ESPACE: no room, or count_max wait already; KNOT_ENOMEM: the caller still has it.
+ * ret_is_first: none was waiting for the zone, so the event must be planned.
+ */
+KNOT_MUST_USE knot_err_t updates_put(updates_t *updates, knot_name_t zone, size_t count_max,
+		update_request_t *take_request, bool *ret_is_first) SYS_EXCLUDES(updates->lock);
+
+/** Take at most count_max of those that wait for a zone, the oldest. They still count as used. */
+update_list_t updates_take(updates_t *updates, knot_name_t zone, size_t count_max) SYS_EXCLUDES(updates->lock);
+
+/** True if some wait for the zone. */
+bool updates_wait(updates_t *updates, knot_name_t zone) SYS_EXCLUDES(updates->lock);
+
+/** Give requests that were taken back to their transports, with their rcodes. */
+void updates_answer(updates_t *updates, update_list_t *take_list) SYS_EXCLUDES(updates->lock);
+
+/** Answer all that wait, for any zone, with `rcode`: the process ends. */
+void updates_drop(updates_t *updates, uint16_t rcode) SYS_EXCLUDES(updates->lock);
