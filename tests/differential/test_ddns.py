@@ -106,7 +106,11 @@ class Peer:
                  "    acl: all", "    semantic-checks: off", "zone:", *(f"  - domain: {zone}" for zone in zones)]
         self.daemon.configure("\n".join(lines))
         self.daemon.start(ready=False)
-        wait_until(lambda: self.records(zones[-1]) is not None, lambda: self.daemon.log()[-3000:], 60, 0.1)
+        try:
+            wait_until(lambda: self.records(zones[-1]) is not None, lambda: self.daemon.log()[-3000:], 60, 0.1)
+        except BaseException:
+            self.daemon.finish()
+            raise
 
     def apply(self, zone, prereqs, updates):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
