@@ -217,6 +217,7 @@ static knot_err_t server_open_saves(server_t *server, const conf_database_t *con
 void server_stop(server_t *server)
 {
 	jobs_stop(&server->jobs);
+	updates_drop(&server->updates, KNOT_RCODE_SERVFAIL); /* while transports can still answer */
 	server_flush_all(server);
 	server_write_timers(server);
 	images_stop(server->saves.images);

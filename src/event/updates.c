@@ -87,7 +87,8 @@ static bool updates_has_room(updates_t *updates, const updates_zone_t *zone, siz
 		const update_request_t *request) SYS_REQUIRES(updates->lock)
 {
 	size_t room = updates->max - updates->used, in_zone = zone != NULL ? zone->used : 0;
-	if (request->size > room || (count_max > 0 && zone != NULL && zone->list.count >= count_max)) {
+	if (updates->is_closed || request->size > room ||
+			(count_max > 0 && zone != NULL && zone->list.count >= count_max)) {
 		return false;
 	}
 	size_t left = room - request->size;
@@ -196,6 +197,7 @@ void updates_drop(updates_t *updates, uint16_t rcode)
 {
 	update_list_t list = { .end = &list.first };
 	sys_mutex_lock(&updates->lock);
+	updates->is_closed = true;
 	while (updates->zones != NULL) {
 		updates_append(&list, updates_pop(updates, *(updates_zone_t **)updates->zones));
 	}

@@ -7,26 +7,12 @@
  * a quarter, and whoever fills its part leaves room for others. A source is an IPv4 address or an IPv6 network of 56
  * bits; sources are told apart by a keyed hash, so that a few may share a part, and nobody chooses with whom.
  *
- * A request has one owner at any time: its transport, this queue, the event, and its transport again, to which `done`
- * gives it back. Any thread.
+ * Requests and who owns them: src/update/request.h. Any thread.
  */
 #pragma once
 
-#include "libknot/name/name.h"
 #include "src/sys/lock.h"
-
-#include <sys/socket.h>
-
-/** A request, the head of what its transport keeps of it. */
-typedef struct update_request {
-	struct update_request *next;
-	const struct sockaddr *remote; /* in the same allocation */
-	knot_bytes_t message;          /* in the same allocation: the UPDATE; checked: form, zone, access, signature */
-	size_t size;                   /* bytes of the allocation */
-	uint16_t rcode;                /* of the answer */
-	/* Takes it back to be answered. From a thread of the events, without locks. */
-	void (*done)(struct update_request *take_request);
-} update_request_t;
+#include "src/update/request.h"
 
 /** Requests in the order in which they came. */
 typedef struct {
@@ -40,6 +26,7 @@ typedef struct {
 	sys_mutex_t lock;
 	size_t max;                                           /* bytes */
 	uint64_t seed;                                        /* of the hash of sources */
+	bool is_closed SYS_GUARDED_BY(lock);                  /* the process ends: there is no room any more */
 	size_t used SYS_GUARDED_BY(lock);                     /* of all that was put and isn't answered */
 	void *zones SYS_GUARDED_BY(lock);                     /* owned: of tsearch(); zones for which some wait */
 	size_t sources[UPDATES_SOURCES] SYS_GUARDED_BY(lock); /* bytes of each */
@@ -68,5 +55,5 @@ bool updates_wait(updates_t *updates, knot_name_t zone) SYS_EXCLUDES(updates->lo
 /** Give requests that were taken back to their transports, with their rcodes. */
 void updates_answer(updates_t *updates, update_list_t *take_list) SYS_EXCLUDES(updates->lock);
 
-/** Answer all that wait, for any zone, with `rcode`: the process ends. */
+/** Answer all that wait, for any zone, with `rcode`, and let none wait any more: the process ends. */
 void updates_drop(updates_t *updates, uint16_t rcode) SYS_EXCLUDES(updates->lock);

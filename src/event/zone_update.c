@@ -24,17 +24,17 @@ enum {
 
 /* ---- Putting ---- */
 
-server_update_t server_update_put(server_t *server, knot_name_t zone, update_request_t *take_request)
+update_put_t server_update_put(server_t *server, knot_name_t zone, update_request_t *take_request)
 {
 	static const struct {
 		knot_err_t err;
-		server_update_t result;
+		update_put_t result;
 	} results[] = {
-		{ KNOT_OK, SERVER_UPDATE_WAITS },
-		{ KNOT_ENOZONE, SERVER_UPDATE_NO_ZONE },
-		{ KNOT_ECTLBUSY, SERVER_UPDATE_FROZEN },
-		{ KNOT_ESPACE, SERVER_UPDATE_NO_ROOM },
-		{ KNOT_ENOMEM, SERVER_UPDATE_NO_MEMORY },
+		{ KNOT_OK, UPDATE_WAITS },
+		{ KNOT_ENOZONE, UPDATE_NO_ZONE },
+		{ KNOT_ECTLBUSY, UPDATE_FROZEN },
+		{ KNOT_ESPACE, UPDATE_NO_ROOM },
+		{ KNOT_ENOMEM, UPDATE_NO_MEMORY },
 	};
 	bool is_first = false;
 	sys_mutex_lock(&server->jobs.lock);
@@ -56,6 +56,16 @@ server_update_t server_update_put(server_t *server, knot_name_t zone, update_req
 		i++;
 	}
 	return results[i].result;
+}
+
+static update_put_t update_put(void *ctx, knot_name_t zone, update_request_t *take_request)
+{
+	return server_update_put(ctx, zone, take_request);
+}
+
+update_sink_t server_update_sink(server_t *server)
+{
+	return (update_sink_t){ .put = update_put, .ctx = server };
 }
 
 /* ---- The log ---- */

@@ -42,7 +42,7 @@ static void append(request_t *request, const void *bytes, size_t len)
 }
 
 /* Adds an address to hNUMBER of the zone, or, if it is bad, to a name of another zone. */
-static server_update_t put(server_t *server, const char *zone, unsigned number, bool is_bad)
+static update_put_t put(server_t *server, const char *zone, unsigned number, bool is_bad)
 {
 	static const uint8_t rest[] = { 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 0, 2, 7 };
 	uint8_t head[] = { 0, 1, 0x28, 0, 0, 1, 0, 0, 0, 1, 0, 0 }, label[8] = { 3, 'h' }, wire[KNOT_NAME_MAX];
@@ -65,8 +65,8 @@ static server_update_t put(server_t *server, const char *zone, unsigned number, 
 	append(request, label, 4);
 	append(request, is_bad ? (const uint8_t *)"\5other" : name.wire, is_bad ? 7 : name.len);
 	append(request, rest, sizeof(rest));
-	server_update_t result = server_update_put(server, name, &request->base);
-	if (result != SERVER_UPDATE_WAITS) {
+	update_put_t result = server_update_put(server, name, &request->base);
+	if (result != UPDATE_WAITS) {
 		free(request);
 	}
 	return result;
@@ -122,10 +122,10 @@ static void test_frozen(void **state)
 	server_t *server = start("zone:\n  - domain: a\n");
 	set_frozen(server, true);
 	for (unsigned i = 0; i < 8; i++) {
-		assert_int_equal(put(server, "a", i, i == 3), SERVER_UPDATE_WAITS);
+		assert_int_equal(put(server, "a", i, i == 3), UPDATE_WAITS);
 	}
-	assert_int_equal(put(server, "a", 8, false), SERVER_UPDATE_FROZEN);
-	assert_int_equal(put(server, "b", 8, false), SERVER_UPDATE_NO_ZONE);
+	assert_int_equal(put(server, "a", 8, false), UPDATE_FROZEN);
+	assert_int_equal(put(server, "b", 8, false), UPDATE_NO_ZONE);
 	server_wait_idle(server);
 	assert_int_equal(answered, 0);
 	assert_int_equal(serial_of(server, "a"), 1);
@@ -151,12 +151,12 @@ static void test_edited(void **state)
 	uint8_t wire[KNOT_NAME_MAX];
 	knot_name_t name = name_of("a", wire);
 	long before = serial_of(server, "a");
-	assert_int_equal(put(server, "a", 1, true), SERVER_UPDATE_WAITS);
+	assert_int_equal(put(server, "a", 1, true), UPDATE_WAITS);
 	wait_answers(1);
 	assert_int_equal(serial_of(server, "a"), before);
 	check_log("[a.] DDNS, finished, no changes to the zone were made");
 	assert_int_equal(server_edit_begin(server, name, false), KNOT_OK);
-	assert_int_equal(put(server, "a", 2, false), SERVER_UPDATE_WAITS);
+	assert_int_equal(put(server, "a", 2, false), UPDATE_WAITS);
 	server_wait_idle(server);
 	assert_int_equal(answered, 1);
 	check_log("[a.] blocked zone update due to open control transaction");
@@ -176,7 +176,7 @@ static void test_too_large(void **state)
 	server_t *server = start("zone:\n  - domain: s\n    zone-max-size: 150\n    journal-content: none\n");
 	assert_int_equal(serial_of(server, "s"), 1);
 	for (unsigned i = 0; i < 6; i++) {
-		assert_int_equal(put(server, "s", i, i == 0), SERVER_UPDATE_WAITS);
+		assert_int_equal(put(server, "s", i, i == 0), UPDATE_WAITS);
 	}
 	wait_answers(6);
 	assert_int_equal(rcodes[0], KNOT_RCODE_NOTZONE);
@@ -194,7 +194,7 @@ static void test_end(void **state)
 	write_zone("c", 1);
 	server_t *server = start("zone:\n  - domain: a\n  - domain: c\n");
 	set_frozen(server, true);
-	assert_int_equal(put(server, "a", 1, false), SERVER_UPDATE_WAITS);
+	assert_int_equal(put(server, "a", 1, false), UPDATE_WAITS);
 	write_conf_file("", "zone:\n  - domain: c\n");
 	assert_int_equal(server_reload(server), KNOT_OK);
 	wait_answers(1);
@@ -203,7 +203,7 @@ static void test_end(void **state)
 	assert_int_equal(server_reload(server), KNOT_OK);
 	assert_true(server_wait_loaded(server, WAIT_MS));
 	set_frozen(server, true);
-	assert_int_equal(put(server, "a", 2, false), SERVER_UPDATE_WAITS);
+	assert_int_equal(put(server, "a", 2, false), UPDATE_WAITS);
 	end(server);
 	assert_int_equal(answered, 2);
 	assert_int_equal(rcodes[2], KNOT_RCODE_SERVFAIL);
