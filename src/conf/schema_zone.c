@@ -388,7 +388,7 @@ static const conf_row_t zone_rows[] = {
 	  .doc = "Time to wait before notifying, so that several changes need one notification." },
 	{ .name = "update-delay", TIME(0, MAX32), .dflt = "0", TUNING,
 	  .doc = "Time for which dynamic updates are collected and then applied together." },
-	{ .name = "acl", REF1("acl"), MULTI, CONF_AT(conf_zone_t, acl), REFUSED, FOR("transfers"),
+	{ .name = "acl", REF1("acl"), MULTI, CONF_AT(conf_zone_t, acl), TUNING,
 	  .doc = "Access rules for transfers, notifications and updates, in order." },
 	{ .name = "master-pin-tolerance", TIME(0, MAX32), .dflt = "0", TUNING,
 	  .doc = "Time for which the last primary is preferred, even if another one has a newer version." },

@@ -22,6 +22,7 @@
 #include "libknot/base/number.h"
 #include "src/control/control.h"
 #include "src/event/server.h"
+#include "src/event/zone_update.h"
 #include "src/knotd/build.h"
 #include "src/net/net.h"
 #include "src/sys/clock.h"
@@ -399,7 +400,7 @@ static bool knotd_start_all(knotd_t *knotd)
 
 static bool knotd_start_answering(knotd_t *knotd)
 {
-	if (net_start(knotd->net, server_state(knotd->server)) != KNOT_OK) {
+	if (net_start(knotd->net, server_state(knotd->server), server_update_sink(knotd->server)) != KNOT_OK) {
 		return false;
 	}
 	knotd->answering = true;

@@ -131,8 +131,9 @@ static knot_err_t start_all(net_t *net)
 	return err;
 }
 
-knot_err_t net_start(net_t *net, const state_root_t *state)
+knot_err_t net_start(net_t *net, const state_root_t *state, update_sink_t updates)
 {
+	net->shared.updates = updates;
 	__atomic_store_n(&net->shared.state, state, __ATOMIC_RELEASE);
 	knot_err_t err = start_all(net);
 	atomic_store(&net->answering, err == KNOT_OK);

@@ -10,6 +10,7 @@
 #include "src/net/traffic.h"
 #include "src/state/state.h"
 #include "src/sys/counters.h"
+#include "src/update/request.h"
 #include "xdp/queue.h"
 #include "xdp/tcp/tcp.h"
 
@@ -37,8 +38,11 @@ enum {
  */
 KNOT_MUST_USE knot_err_t net_new(const conf_t *conf, kxdp_priv_t *priv, net_t **ret_net);
 
-/** Start the workers: from now on requests are answered. state: borrowed until net_stop(). */
-KNOT_MUST_USE knot_err_t net_start(net_t *net, const state_root_t *state);
+/**
+ * Start the workers: from now on requests are answered. state: borrowed until net_stop(). updates: where dynamic
+ * updates go to; what it borrows must last until net_stop(), too.
+ */
+KNOT_MUST_USE knot_err_t net_start(net_t *net, const state_root_t *state, update_sink_t updates);
 
 /** End and join the workers. Batches in work are finished; TCP connections are closed. */
 void net_stop(net_t *net);

@@ -104,15 +104,15 @@ static inline void request_tell_modules(const module_chains_t *chains, const ans
 	module_chain_answered(chains->zone, &answered);
 }
 
-/* An update or a transfer, which the worker takes: counted, and shown to modules, here. */
+/* An update or a transfer, which the worker takes: shown to modules here. An update is counted with its reply. */
 static void request_give(traffic_batch_t *batch, const state_t *state, const answer_source_t *source,
 		const answer_request_t *request, const answer_report_t *report, const module_chains_t *chains)
 {
 	const request_turn_t *turn = (const request_turn_t *)source->turn;
 	bool is_stream = (report->effects & ANSWER_EFFECT_STREAM) != 0;
 	size_t len = is_stream ? turn->aside.template.len : 0;
-	traffic_note(batch, TRAFFIC_REQUESTS + source->protocol);
 	if (is_stream) {
+		traffic_note(batch, TRAFFIC_REQUESTS + source->protocol);
 		traffic_note(batch, TRAFFIC_RCODES + knot_rcode_slot(report->rcode));
 	}
 	if (batch->row_count > 0) {
@@ -193,4 +193,22 @@ size_t request_answer(traffic_batch_t *batch, request_limits_t *limits, const st
 		request_tell_modules(&chains, source, request, &report, request->query.wire.len, reply_len);
 	}
 	return reply_len;
+}
+
+void request_take_later(later_outbox_t *outbox, traffic_batch_t *batch, const state_t *state,
+		const answer_source_t *source, const answer_request_t *request, const answer_aside_t *aside)
+{
+	bool is_ipv6 = source->remote->sa_family == AF_INET6;
+	uint16_t payload_max = is_ipv6 ? state->env.udp_payload_max_ipv6 : state->env.udp_payload_max_ipv4;
+	if (!later_take(outbox, source, request, &aside->chain, payload_max)) {
+		traffic_drop(batch, TRAFFIC_DROP_NO_MEMORY);
+	}
+}
+
+void request_note_later(sys_counters_t *counters, const later_t *later, uint64_t now_ns)
+{
+	traffic_batch_t batch = { .row_count = 0 };
+	traffic_note(&batch, TRAFFIC_REQUESTS + later->protocol);
+	traffic_note(&batch, TRAFFIC_RCODES + knot_rcode_slot(later->request.rcode));
+	traffic_end(counters, &batch, now_ns - later->begin_ns);
 }

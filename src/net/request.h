@@ -10,6 +10,7 @@
 
 #include "libknot/base/rate.h"
 #include "src/answer/aside.h"
+#include "src/net/later.h"
 #include "src/net/traffic.h"
 #include "src/sys/clock.h"
 
@@ -64,3 +65,13 @@ static inline void request_turn_begin(request_turn_t *turn, uint64_t now_us)
  */
 size_t request_answer(traffic_batch_t *batch, request_limits_t *limits, const state_t *state,
 		const answer_source_t *source, const answer_request_t *request, knot_mut_bytes_t out);
+
+/**
+ * Take an update, which is answered when it is durable and served: what request_takers_t.update does. The transport
+ * finds it as outbox->made and says how its reply leaves. Counted when that is sent. No memory: dropped, counted.
+ */
+void request_take_later(later_outbox_t *outbox, traffic_batch_t *batch, const state_t *state,
+		const answer_source_t *source, const answer_request_t *request, const answer_aside_t *aside);
+
+/** Count a request whose reply was made later and is sent, or given up, now: `now_ns` on sys_clock_ns(). */
+void request_note_later(sys_counters_t *counters, const later_t *later, uint64_t now_ns);

@@ -264,6 +264,7 @@ void sockets_free(sockets_t *take_sockets)
 		close(sockets->stop_fd);
 	}
 	for (size_t i = 0; i < sockets->worker_count; i++) {
+		later_inbox_close(sockets->workers[i].inbox);
 		free(sockets->workers[i].sockets);
 		free(sockets->workers[i].memory);
 	}

@@ -7,6 +7,10 @@
  * bring the rest after the others had their turn. Backpressure: while replies wait for the peer, nothing is read from
  * it. When there are too many clients, the idlest of the greediest source makes room (tcp_clients.h).
  *
+ * Replies that others make later (later.h) are appended when they come. A connection that waits for
+ * NET_LATER_PER_CONN of them isn't read. It isn't idle, as it is the server that is late. One that is closed meanwhile
+ * keeps its record, which its replies name, until the last of them has come back.
+ *
  * Time, in two lists whose heads are the only ones that can be late:
  *
  *   idle   every connection, by its last answered query. Only an answered query restarts the time: a message that gets
@@ -57,13 +61,16 @@ typedef struct conn {
 	struct {
 		struct conn *prev, *next;
 	} links[TCP_LIST_COUNT];
-	bool is_busy;        /* in the io list */
-	bool is_overdue;     /* not in the idle list any more */
-	bool ended;          /* the peer has sent its last byte */
-	uint32_t events;     /* registered with epoll */
-	uint64_t io_from_ms; /* when it became busy, or its last whole message came or went */
-	tcp_rest_t in;       /* requests not answered yet */
-	tcp_rest_t out;      /* replies not sent yet */
+	bool is_busy;    /* in the io list */
+	bool is_overdue; /* not in the idle list any more */
+	bool ended;      /* the peer has sent its last byte */
+	bool is_watched; /* in the epoll set, with `events` */
+	bool is_closed;  /* the descriptor is closed; only `later_count` keeps it, in the list of the closed */
+	uint32_t events;
+	uint32_t later_count; /* requests that are answered later */
+	uint64_t io_from_ms;  /* when it became busy, or its last whole message came or went */
+	tcp_rest_t in;        /* requests not answered yet */
+	tcp_rest_t out;       /* replies not sent yet */
 	tcp_progress_t progress;
 	struct sockaddr_storage remote, local; /* local: AF_UNSPEC until a module may want it */
 } conn_t;
@@ -88,19 +95,37 @@ typedef struct {
 	uint64_t io_max_ms;
 	uint32_t clients_max;
 	conn_list_t lists[TCP_LIST_COUNT];
+	conn_t *closed; /* linked by links[TCP_LIST_IDLE] */
 	traffic_batch_t traffic;
-	request_turn_t turn; /* of the run of messages in work */
+	request_turn_t turn;  /* of the run of messages in work */
+	later_outbox_t later; /* 〃 */
 	uint8_t in[IN_MAX];
 	uint8_t out[OUT_MAX];
 } tcp_t;
 
+/* request_takers_t */
+static void tcp_take_update(void *ctx, const state_t *state, const answer_source_t *source,
+		const answer_request_t *request, const answer_report_t *report, const answer_aside_t *aside)
+{
+	const socket_worker_t *worker = ctx;
+	tcp_t *tcp = worker->memory;
+	(void)report;
+	request_take_later(&tcp->later, &tcp->traffic, state, source, request, aside);
+}
+
+static const request_takers_t tcp_takers = { .takes = ANSWER_EFFECT_UPDATE, .update = tcp_take_update };
+
 knot_err_t tcp_worker_init(socket_worker_t *worker)
 {
 	assert(worker->sockets != NULL && worker->socket_count > 0);
-	tcp_t *tcp = calloc(1, sizeof(*tcp));
+	knot_err_t err = later_inbox_new(-1, &worker->inbox);
+	tcp_t *tcp = err == KNOT_OK ? calloc(1, sizeof(*tcp)) : NULL;
 	if (tcp == NULL) {
-		return KNOT_ENOMEM;
+		return err != KNOT_OK ? err : KNOT_ENOMEM;
 	}
+	tcp->later.inbox = worker->inbox;
+	tcp->turn.takers = &tcp_takers;
+	tcp->turn.ctx = worker;
 	worker->memory = tcp;
 	return KNOT_OK;
 }
@@ -140,8 +165,10 @@ static void tcp_conn_restart_idle(tcp_t *tcp, conn_t *conn)
 /* Put the connection where it belongs after a turn. False: it is idle for too long. */
 static bool tcp_conn_follow_turn(tcp_t *tcp, conn_t *conn, tcp_turn_t turn)
 {
-	bool is_busy = conn->in.len > 0 || conn->out.len > 0;
-	if (turn.has_answered) {
+	/* Requests that are held back are not the peer's fault. */
+	bool is_held = conn->later_count >= NET_LATER_PER_CONN;
+	bool is_busy = conn->out.len > 0 || (conn->in.len > 0 && !is_held);
+	if (turn.has_answered || conn->later_count > 0) {
 		tcp_conn_restart_idle(tcp, conn);
 	} else if (conn->is_overdue && (turn.has_read || !is_busy)) {
 		return false;
@@ -161,6 +188,30 @@ static bool tcp_conn_follow_turn(tcp_t *tcp, conn_t *conn, tcp_turn_t turn)
 
 /* ---- Connections ---- */
 
+/* Replies that name it are on their way. */
+static void tcp_conn_keep_closed(tcp_t *tcp, conn_t *conn)
+{
+	conn->is_closed = true;
+	conn->links[TCP_LIST_IDLE].prev = NULL;
+	conn->links[TCP_LIST_IDLE].next = tcp->closed;
+	if (tcp->closed != NULL) {
+		tcp->closed->links[TCP_LIST_IDLE].prev = conn;
+	}
+	tcp->closed = conn;
+}
+
+/* The last of them has come back. */
+static void tcp_conn_free_closed(tcp_t *tcp, conn_t *conn)
+{
+	assert(conn->is_closed && conn->later_count == 0);
+	conn_t *prev = conn->links[TCP_LIST_IDLE].prev, *next = conn->links[TCP_LIST_IDLE].next;
+	*(prev != NULL ? &prev->links[TCP_LIST_IDLE].next : &tcp->closed) = next;
+	if (next != NULL) {
+		next->links[TCP_LIST_IDLE].prev = prev;
+	}
+	free(conn);
+}
+
 static void tcp_conn_close(socket_worker_t *worker, conn_t *conn)
 {
 	tcp_t *tcp = worker->memory;
@@ -174,7 +225,11 @@ static void tcp_conn_close(socket_worker_t *worker, conn_t *conn)
 	close(conn->client.fd);
 	tcp_rest_done(&conn->in);
 	tcp_rest_done(&conn->out);
-	free(conn);
+	if (conn->later_count == 0) {
+		free(conn);
+	} else {
+		tcp_conn_keep_closed(tcp, conn);
+	}
 }
 
 /* A reset instead of a FIN: the peer did not take what it asked for, so the kernel needn't keep it either. */
@@ -194,13 +249,15 @@ static void tcp_conn_close_idle(socket_worker_t *worker, conn_t *conn)
 
 static bool tcp_conn_watch(tcp_t *tcp, conn_t *conn)
 {
-	uint32_t want = (conn->out.len > 0 ? EPOLLOUT : 0) | (conn->out.len == 0 && !conn->ended ? EPOLLIN : 0);
-	if (want == conn->events) {
+	bool reads = conn->out.len == 0 && !conn->ended && conn->later_count < NET_LATER_PER_CONN;
+	uint32_t want = (conn->out.len > 0 ? EPOLLOUT : 0) | (reads ? EPOLLIN : 0);
+	if (want == conn->events && conn->is_watched) {
 		return true;
 	}
 	struct epoll_event event = { .events = want, .data.ptr = conn };
-	int op = conn->events == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+	int op = conn->is_watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
 	conn->events = want;
+	conn->is_watched = true;
 	return epoll_ctl(tcp->epoll_fd, op, conn->client.fd, &event) == 0;
 }
 
@@ -252,6 +309,17 @@ static const struct sockaddr *tcp_conn_local(conn_t *conn)
 	return is_known ? (const struct sockaddr *)&conn->local : NULL;
 }
 
+/* What was just taken to be answered later, if it was. */
+static void tcp_conn_set_way(tcp_t *tcp, conn_t *conn)
+{
+	later_t *later = tcp->later.made;
+	if (later != NULL) {
+		tcp->later.made = NULL;
+		later->way.tcp.conn = conn;
+		conn->later_count++;
+	}
+}
+
 /* Answer whole messages from *pos on until there is enough to send. Returns the bytes put into tcp->out. */
 static size_t tcp_conn_answer_some(socket_worker_t *worker, conn_t *conn, knot_bytes_t bytes, size_t *pos)
 {
@@ -270,7 +338,8 @@ static size_t tcp_conn_answer_some(socket_worker_t *worker, conn_t *conn, knot_b
 	traffic_begin(&tcp->traffic, RCU_LOAD(guard, worker->shared->looks.list_rcu), state);
 	knot_bytes_t message;
 	assert(conn->out.len == 0); /* while replies wait, no query is answered */
-	while (out_len < OUT_ENOUGH && tcp_frame_next(bytes, pos, &message) == TCP_FRAME_WHOLE) {
+	while (out_len < OUT_ENOUGH && conn->later_count < NET_LATER_PER_CONN &&
+			tcp_frame_next(bytes, pos, &message) == TCP_FRAME_WHOLE) {
 		uint8_t *frame = tcp->out + out_len;
 		answer_request_t request;
 		answer_read(&state->env, state->zones, &message, 1, &request);
@@ -279,6 +348,8 @@ static size_t tcp_conn_answer_some(socket_worker_t *worker, conn_t *conn, knot_b
 		if (len > 0) {
 			store_be16(frame, (uint16_t)len);
 			out_len += 2 + len;
+		} else {
+			tcp_conn_set_way(tcp, conn);
 		}
 	}
 	return out_len;
@@ -307,9 +378,13 @@ static bool tcp_conn_answer(socket_worker_t *worker, conn_t *conn, knot_bytes_t 
 	tcp_t *tcp = worker->memory;
 	uint64_t start_ns = sys_clock_ns();
 	request_turn_begin(&tcp->turn, start_ns / 1000);
+	tcp->later.begin_ns = start_ns;
 	bool is_alive = tcp_conn_answer_run(worker, conn, bytes, turn);
 	if (!traffic_is_empty(&tcp->traffic)) {
 		traffic_end(worker->shared->traffic, &tcp->traffic, sys_clock_ns() - start_ns);
+	}
+	if (__builtin_expect(tcp->later.first != NULL, 0)) {
+		later_hand_over(&tcp->later, &worker->shared->updates);
 	}
 	return is_alive;
 }
@@ -333,6 +408,17 @@ static bool tcp_conn_has_request(const conn_t *conn)
 	return tcp_frame_next((knot_bytes_t){ conn->in.data, conn->in.len }, &pos, &request) == TCP_FRAME_WHOLE;
 }
 
+/* Requests that were kept because replies had to leave first. False: broken. */
+static bool tcp_conn_answer_kept(socket_worker_t *worker, conn_t *conn, tcp_turn_t *turn)
+{
+	if (conn->out.len > 0 || conn->later_count >= NET_LATER_PER_CONN || !tcp_conn_has_request(conn)) {
+		return true;
+	}
+	tcp_t *tcp = worker->memory;
+	size_t kept = tcp_conn_take_kept(tcp, conn);
+	return tcp_conn_answer(worker, conn, (knot_bytes_t){ tcp->in, kept }, turn);
+}
+
 /* False: close the connection. */
 static bool tcp_conn_read_turn(socket_worker_t *worker, conn_t *conn, tcp_turn_t *turn)
 {
@@ -352,20 +438,26 @@ static bool tcp_conn_read_turn(socket_worker_t *worker, conn_t *conn, tcp_turn_t
 
 static bool tcp_conn_write_turn(socket_worker_t *worker, conn_t *conn, tcp_turn_t *turn)
 {
+	return tcp_conn_send_rest(conn, turn) && tcp_conn_answer_kept(worker, conn, turn);
+}
+
+/* After a turn: close the connection, or wait for what it needs. alive: it isn't broken. */
+static void tcp_conn_end_turn(socket_worker_t *worker, conn_t *conn, bool alive, tcp_turn_t turn)
+{
 	tcp_t *tcp = worker->memory;
-	if (!tcp_conn_send_rest(conn, turn)) {
-		return false;
+	/* After the peer's FIN, replies to its queries are still sent (RFC 7766 6.2.4: half-closed clients). */
+	bool finished = conn->ended && conn->out.len == 0 && conn->later_count == 0;
+	if (!alive || finished || !tcp_conn_watch(tcp, conn)) {
+		tcp_conn_close(worker, conn);
+		return;
 	}
-	if (conn->out.len > 0 || !tcp_conn_has_request(conn)) {
-		return true;
+	if (!tcp_conn_follow_turn(tcp, conn, turn)) {
+		tcp_conn_close_idle(worker, conn);
 	}
-	size_t kept = tcp_conn_take_kept(tcp, conn);
-	return tcp_conn_answer(worker, conn, (knot_bytes_t){ tcp->in, kept }, turn);
 }
 
 static void tcp_conn_serve(socket_worker_t *worker, conn_t *conn, uint32_t events)
 {
-	tcp_t *tcp = worker->memory;
 	if (tcp_client_is_evicted(&conn->client)) {
 		tcp_conn_abort(worker, conn);
 		return;
@@ -374,17 +466,39 @@ static void tcp_conn_serve(socket_worker_t *worker, conn_t *conn, uint32_t event
 	bool alive;
 	if (conn->out.len > 0) {
 		alive = (events & EPOLLERR) == 0 && tcp_conn_write_turn(worker, conn, &turn);
+	} else if ((conn->events & EPOLLIN) == 0) {
+		alive = false; /* waits for later replies, so that only its end is reported */
 	} else {
 		alive = tcp_conn_read_turn(worker, conn, &turn);
 	}
-	/* After the peer's FIN, replies to its queries are still sent (RFC 7766 6.2.4: half-closed clients). */
-	bool finished = conn->ended && conn->out.len == 0;
-	if (!alive || finished || !tcp_conn_watch(tcp, conn)) {
-		tcp_conn_close(worker, conn);
-		return;
-	}
-	if (!tcp_conn_follow_turn(tcp, conn, turn)) {
-		tcp_conn_close_idle(worker, conn);
+	tcp_conn_end_turn(worker, conn, alive, turn);
+}
+
+/* A reply that another thread made. */
+static void tcp_conn_send_later(socket_worker_t *worker, conn_t *conn, const later_t *later)
+{
+	tcp_turn_t turn = { false, false };
+	const knot_bytes_t frame = { later->bytes - 2, 2 + later->reply_len };
+	bool alive = later->reply_len == 0 || tcp_conn_send(conn, frame, &turn);
+	alive = alive && tcp_conn_answer_kept(worker, conn, &turn);
+	tcp_conn_end_turn(worker, conn, alive, turn);
+}
+
+static void tcp_send_later(socket_worker_t *worker)
+{
+	tcp_t *tcp = worker->memory;
+	for (later_t *next, *later = later_inbox_take(worker->inbox); later != NULL; later = next) {
+		next = (later_t *)later->request.next;
+		conn_t *conn = later->way.tcp.conn;
+		assert(conn->later_count > 0);
+		conn->later_count--;
+		if (!conn->is_closed) {
+			tcp_conn_send_later(worker, conn, later);
+		} else if (conn->later_count == 0) {
+			tcp_conn_free_closed(tcp, conn);
+		}
+		request_note_later(worker->shared->traffic, later, sys_clock_ns());
+		later_free(later);
 	}
 }
 
@@ -526,6 +640,10 @@ static void tcp_close_late(socket_worker_t *worker)
 	}
 	while (tcp_idle_left(tcp) == 0) {
 		conn_t *conn = tcp->lists[TCP_LIST_IDLE].first;
+		if (conn->later_count > 0) {
+			tcp_conn_restart_idle(tcp, conn); /* it is we who are late */
+			continue;
+		}
 		if (!conn->is_busy) {
 			tcp_conn_close_idle(worker, conn);
 			continue;
@@ -574,6 +692,9 @@ static bool tcp_handle_events(socket_worker_t *worker, const struct epoll_event 
 		if (ptr == worker) {
 			return false;
 		}
+		if (ptr == worker->inbox) {
+			continue;
+		}
 		if (tcp_is_listener(worker, ptr)) {
 			tcp_accept_some(worker, ptr);
 		} else {
@@ -588,7 +709,9 @@ static bool tcp_start(socket_worker_t *worker)
 	tcp_t *tcp = worker->memory;
 	tcp->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	struct epoll_event stop = { .events = EPOLLIN, .data.ptr = worker };
+	struct epoll_event wake = { .events = EPOLLIN, .data.ptr = worker->inbox };
 	return tcp->epoll_fd >= 0 && epoll_ctl(tcp->epoll_fd, EPOLL_CTL_ADD, worker->stop_fd, &stop) == 0 &&
+	       epoll_ctl(tcp->epoll_fd, EPOLL_CTL_ADD, later_inbox_fd(worker->inbox), &wake) == 0 &&
 	       tcp_accept_resume(worker);
 }
 
@@ -601,9 +724,25 @@ static void tcp_stop(socket_worker_t *worker)
 			tcp_conn_close(worker, tcp->lists[kind].first);
 		}
 	}
+	/* Replies that are on their way find the inbox closed, and are freed by those that make them. */
+	while (tcp->closed != NULL) {
+		conn_t *conn = tcp->closed;
+		conn->later_count = 0;
+		tcp_conn_free_closed(tcp, conn);
+	}
 	if (tcp->epoll_fd >= 0) {
 		close(tcp->epoll_fd);
 	}
+}
+
+static bool tcp_is_woken(const socket_worker_t *worker, const struct epoll_event *events, int count)
+{
+	for (int i = 0; i < count; i++) {
+		if (events[i].data.ptr == worker->inbox) {
+			return true;
+		}
+	}
+	return false;
 }
 
 void tcp_worker_run(void *arg)
@@ -617,14 +756,20 @@ void tcp_worker_run(void *arg)
 	}
 	for (bool goes_on = true; goes_on;) {
 		struct epoll_event events[NET_TCP_EVENTS];
-		int count = epoll_wait(tcp->epoll_fd, events, NET_TCP_EVENTS, tcp_poll_timeout(tcp));
+		bool sleeps = later_inbox_sleep(worker->inbox);
+		int count = epoll_wait(tcp->epoll_fd, events, NET_TCP_EVENTS, sleeps ? tcp_poll_timeout(tcp) : 0);
+		later_inbox_awake(worker->inbox, tcp_is_woken(worker, events, count));
 		tcp->now_ms = sys_clock_ms();
 		tcp_read_limits(worker);
 		goes_on = tcp_handle_events(worker, events, count);
+		if (later_inbox_has(worker->inbox)) {
+			tcp_send_later(worker);
+		}
 		tcp_close_late(worker);
 		if (!tcp->accepts && tcp->now_ms >= tcp->accept_after_ms && !tcp_accept_resume(worker)) {
 			tcp_accept_pause(worker, NET_POLL_MS);
 		}
 	}
+	tcp_send_later(worker);
 	tcp_stop(worker);
 }

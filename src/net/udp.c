@@ -26,10 +26,12 @@ enum {
 	CONTROL_MAX = CMSG_SPACE(sizeof(struct in6_pktinfo)),
 	/* Batches in a row from one socket: poll() once per 512 requests still notices other sockets and the end. */
 	TURNS_MAX = 16,
+	UDP_OTHER_POLLS = 2, /* besides the sockets: stop_fd, inbox */
 };
 _Static_assert((int)NET_UDP_REQUEST_MAX < (int)BUFFER_STRIDE, "a request fits its buffer");
 _Static_assert((int)NET_UDP_BATCH <= (int)ANSWER_BATCH_MAX, "one call to read");
 _Static_assert((int)NET_UDP_REPLY_MAX < (int)BUFFER_STRIDE, "a reply fits its buffer");
+_Static_assert((int)CONTROL_MAX <= (int)LATER_CONTROL_MAX, "a later reply knows its address");
 
 typedef union {
 	struct cmsghdr align;
@@ -47,17 +49,36 @@ typedef struct {
 	pace_t pace;
 	traffic_batch_t traffic;
 	request_limits_t limits;
-	request_turn_t turn; /* of the batch */
+	request_turn_t turn;  /* of the batch */
+	later_outbox_t later; /* 〃 */
 } udp_t;
+
+/* request_takers_t */
+static void udp_take_update(void *ctx, const state_t *state, const answer_source_t *source,
+		const answer_request_t *request, const answer_report_t *report, const answer_aside_t *aside)
+{
+	udp_t *udp = ctx;
+	(void)report;
+	request_take_later(&udp->later, &udp->traffic, state, source, request, aside);
+}
+
+static const request_takers_t udp_takers = { .takes = ANSWER_EFFECT_UPDATE, .update = udp_take_update };
 
 knot_err_t udp_worker_init(socket_worker_t *worker)
 {
 	assert(worker->sockets != NULL && worker->socket_count > 0);
-	size_t poll_size = (worker->socket_count + 1) * sizeof(struct pollfd);
+	knot_err_t err = later_inbox_new(-1, &worker->inbox);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	size_t poll_size = (worker->socket_count + UDP_OTHER_POLLS) * sizeof(struct pollfd);
 	udp_t *udp = calloc(1, sizeof(*udp) + poll_size + (size_t)NET_UDP_BATCH * BUFFER_STRIDE);
 	if (udp == NULL) {
 		return KNOT_ENOMEM;
 	}
+	udp->later.inbox = worker->inbox;
+	udp->turn.takers = &udp_takers;
+	udp->turn.ctx = udp;
 	udp->buffers = (uint8_t *)(udp + 1) + poll_size;
 	for (size_t i = 0; i < NET_UDP_BATCH; i++) {
 		udp->in_iov[i] = (struct iovec){ udp->buffers + i * BUFFER_STRIDE, NET_UDP_REQUEST_MAX };
@@ -103,6 +124,24 @@ static udp_local_t udp_reply_from_local(struct msghdr *msg)
 	return local;
 }
 
+/* What was just taken to be answered later, if it was: from which socket and address, and to whom. */
+static void udp_set_way(
+		udp_t *udp, const socket_worker_t *worker, const worker_socket_t *sock, const struct msghdr *msg)
+{
+	later_t *later = udp->later.made;
+	if (later == NULL) {
+		return;
+	}
+	udp->later.made = NULL;
+	later->way.udp.socket = (uint32_t)(sock - worker->sockets);
+	later->way.udp.remote_len = msg->msg_namelen;
+	if (sock->wildcard && msg->msg_controllen > 0) {
+		assert(msg->msg_controllen <= LATER_CONTROL_MAX);
+		later->way.udp.control_len = (uint8_t)msg->msg_controllen;
+		memcpy(later->way.udp.control, msg->msg_control, msg->msg_controllen);
+	}
+}
+
 /* Answers requests in[0..count); returns the number of replies in out. */
 static unsigned answer_batch(const socket_worker_t *worker, const worker_socket_t *sock, unsigned count)
 {
@@ -138,6 +177,7 @@ static unsigned answer_batch(const socket_worker_t *worker, const worker_socket_
 		size_t len = request_answer(&udp->traffic, &udp->limits, state, &source, &requests[i],
 				(knot_mut_bytes_t){ buffer, NET_UDP_REPLY_MAX });
 		if (len == 0) {
+			udp_set_way(udp, worker, sock, msg);
 			continue;
 		}
 		struct msghdr *reply = &udp->out[replies].msg_hdr;
@@ -184,10 +224,53 @@ static bool serve_socket(const socket_worker_t *worker, const worker_socket_t *s
 	udp->limits.now_us = start_ns / 1000;
 	request_turn_begin(&udp->turn, udp->limits.now_us);
 	*io_count += (size_t)count;
+	udp->later.begin_ns = start_ns;
 	unsigned replies = answer_batch(worker, sock, (unsigned)count);
 	send_batch(udp, sock, replies);
-	traffic_end(worker->shared->traffic, &udp->traffic, sys_clock_ns() - start_ns);
+	if (!traffic_is_empty(&udp->traffic)) {
+		traffic_end(worker->shared->traffic, &udp->traffic, sys_clock_ns() - start_ns);
+	}
+	if (__builtin_expect(udp->later.first != NULL, 0)) {
+		later_hand_over(&udp->later, &worker->shared->updates);
+	}
 	return count == NET_UDP_BATCH;
+}
+
+/* ---- Later replies ---- */
+
+static void udp_put_later(udp_t *udp, later_t *later, unsigned at)
+{
+	udp->out_iov[at] = (struct iovec){ later->bytes, later->reply_len };
+	struct msghdr *reply = &udp->out[at].msg_hdr;
+	reply->msg_name = &later->remote;
+	reply->msg_namelen = later->way.udp.remote_len;
+	reply->msg_controllen = later->way.udp.control_len;
+	reply->msg_control = later->way.udp.control_len > 0 ? later->way.udp.control : NULL;
+}
+
+/* Send what others made: runs of replies of one socket, a batch each. */
+static void udp_send_later(const socket_worker_t *worker)
+{
+	udp_t *udp = worker->memory;
+	later_t *batch[NET_UDP_BATCH];
+	for (later_t *later = later_inbox_take(worker->inbox); later != NULL;) {
+		uint32_t socket = later->way.udp.socket;
+		unsigned count = 0, replies = 0;
+		for (; later != NULL && count < NET_UDP_BATCH && later->way.udp.socket == socket;
+				later = (later_t *)later->request.next) {
+			batch[count++] = later;
+			if (later->reply_len > 0) {
+				udp_put_later(udp, later, replies++);
+			}
+		}
+		assert(socket < worker->socket_count);
+		send_batch(udp, &worker->sockets[socket], replies);
+		uint64_t now_ns = sys_clock_ns();
+		for (unsigned i = 0; i < count; i++) {
+			request_note_later(worker->shared->traffic, batch[i], now_ns);
+			later_free(batch[i]);
+		}
+	}
 }
 
 /* What has arrived is answered, a bounded number of batches per socket, before the sockets are closed. */
@@ -210,10 +293,17 @@ void udp_worker_run(void *arg)
 		polls[i] = (struct pollfd){ .fd = worker->sockets[i].fd, .events = POLLIN };
 	}
 	polls[count] = (struct pollfd){ .fd = worker->stop_fd, .events = POLLIN };
+	polls[count + 1] = (struct pollfd){ .fd = later_inbox_fd(worker->inbox), .events = POLLIN };
 	for (bool more = false;;) {
-		int ready = poll(polls, count + 1, more ? 0 : NET_POLL_MS);
+		bool sleeps = !more && later_inbox_sleep(worker->inbox);
+		int ready = poll(polls, count + UDP_OTHER_POLLS, sleeps ? NET_POLL_MS : 0);
+		later_inbox_awake(worker->inbox, ready > 0 && polls[count + 1].revents != 0);
+		if (later_inbox_has(worker->inbox)) {
+			udp_send_later(worker);
+		}
 		if (polls[count].revents != 0) {
 			serve_rest(worker);
+			udp_send_later(worker);
 			return;
 		}
 		more = false;

@@ -12,12 +12,14 @@
 #include "src/net/traffic.h"
 #include "src/net/vlan.h"
 #include "src/state/state.h"
+#include "src/update/request.h"
 #include "xdp/priv.h"
 
 typedef struct xdp_worker_set xdp_worker_set_t;
 
 typedef struct {
 	const state_root_t *state; /* borrowed: what answers come from; NULL until net_start() */
+	update_sink_t updates;     /* takes dynamic updates; set by net_start() */
 	sys_counters_t *counters;  /* owned: NET_COUNT_* */
 	sys_counters_t *traffic;   /* owned: TRAFFIC_… */
 	looks_t looks;             /* looks.list_rcu: RCU_LOAD() */

@@ -12,6 +12,7 @@
 #include "src/sys/limits.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <assert.h>
 
@@ -36,8 +37,11 @@ typedef struct {
 	xdp_out_t out;
 	traffic_batch_t traffic; /* of a turn */
 	request_limits_t limits;
-	request_turn_t turn; /* of the turn */
-	xdp_tcp_t *tcp;      /* owned */
+	request_turn_t turn;  /* of the turn */
+	later_outbox_t later; /* 〃 */
+	later_inbox_t *inbox; /* owned: replies that others made; its descriptor wakes as that of out.inbox */
+	later_t *unsent;      /* owned: taken from it, in order, as far as there were no frames */
+	xdp_tcp_t *tcp;       /* owned */
 	/* What `may_nap` and the settings of TCP were derived from. */
 	uint64_t state_number; /* 0: not yet */
 	size_t worker_count;
@@ -53,6 +57,17 @@ static uint64_t clock_us(void)
 	return sys_clock_ns() / 1000;
 }
 
+/* request_takers_t */
+static void xdp_take_update(void *ctx, const state_t *state, const answer_source_t *source,
+		const answer_request_t *request, const answer_report_t *report, const answer_aside_t *aside)
+{
+	xdp_t *xdp = ctx;
+	(void)report;
+	request_take_later(&xdp->later, &xdp->traffic, state, source, request, aside);
+}
+
+static const request_takers_t xdp_takers = { .takes = ANSWER_EFFECT_UPDATE, .update = xdp_take_update };
+
 knot_err_t xdp_worker_init(xdp_worker_t *worker)
 {
 	assert(worker->shared != NULL && worker->queue != NULL && worker->ifindex != 0);
@@ -65,7 +80,12 @@ knot_err_t xdp_worker_init(xdp_worker_t *worker)
 	char ifname[IF_NAMESIZE] = "";
 	(void)if_indextoname(worker->ifindex, ifname);
 	knot_err_t err = xdp_out_init(&xdp->out, worker, xdp->now_us);
-	err = err == KNOT_OK ? xdp_tcp_new(kxdp_device_query(ifname).mtu, &xdp->traffic, &xdp->turn.answer, &xdp->tcp)
+	err = err == KNOT_OK ? later_inbox_new(relay_fd(xdp->out.inbox), &xdp->inbox) : err;
+	xdp->later.inbox = xdp->inbox;
+	xdp->turn.takers = &xdp_takers;
+	xdp->turn.ctx = xdp;
+	err = err == KNOT_OK ? xdp_tcp_new(kxdp_device_query(ifname).mtu, &xdp->traffic, &xdp->turn.answer, &xdp->later,
+					       &xdp->tcp)
 			     : err;
 	if (err != KNOT_OK) {
 		xdp_worker_done(worker);
@@ -77,6 +97,11 @@ void xdp_worker_done(xdp_worker_t *worker)
 {
 	xdp_t *xdp = worker->memory;
 	if (xdp != NULL) {
+		for (later_t *next; xdp->unsent != NULL; xdp->unsent = next) {
+			next = (later_t *)xdp->unsent->request.next;
+			later_free(xdp->unsent);
+		}
+		later_inbox_close(xdp->inbox);
 		xdp_out_done(&xdp->out);
 		xdp_tcp_free(xdp->tcp);
 		free(xdp);
@@ -104,6 +129,20 @@ relay_t *xdp_worker_inbox(const xdp_worker_t *worker)
 
 /* ---- UDP ---- */
 
+/* What was just taken to be answered later, if it was: no frame is kept, but the way back. */
+static void xdp_set_way(xdp_t *xdp, const kxdp_packet_t *packet)
+{
+	later_t *later = xdp->later.made;
+	if (later == NULL) {
+		return;
+	}
+	xdp->later.made = NULL;
+	later->way.xdp.conn = 0;
+	later->way.xdp.flow = kxdp_packet_flow(packet);
+	later->way.xdp.path = kxdp_packet_path(packet);
+	later->way.xdp.ecn = packet->ecn;
+}
+
 static void answer_packet(
 		const state_t *state, xdp_t *xdp, const kxdp_packet_t *packet, const answer_request_t *request)
 {
@@ -124,6 +163,7 @@ static void answer_packet(
 	if (len > 0) {
 		xdp_out_reply(out, packet, len);
 	} else {
+		xdp_set_way(xdp, packet);
 		kxdp_drop(out->queue, packet);
 	}
 }
@@ -140,6 +180,49 @@ static void answer_udp(
 	answer_read(&state->env, state->zones, messages, count, requests);
 	for (size_t i = 0; i < count; i++) {
 		answer_packet(state, xdp, &packets[numbers[i]], &requests[i]);
+	}
+}
+
+/* ---- Later replies ---- */
+
+/* One, by UDP. False: there is no free frame. */
+static bool xdp_send_datagram(xdp_t *xdp, const later_t *later)
+{
+	kxdp_frame_t frame;
+	if (later->reply_len == 0) {
+		return true;
+	}
+	if (!kxdp_frame_take(xdp->out.queue, &frame)) {
+		return false;
+	}
+	if (later->reply_len > frame.payload_max) {
+		traffic_drop(&xdp->traffic, TRAFFIC_DROP_NO_ROOM);
+		kxdp_frame_give_back(xdp->out.queue, &frame);
+		return true;
+	}
+	memcpy(frame.payload, later->bytes, later->reply_len);
+	xdp_out_datagram(&xdp->out, &frame, &later->way.xdp.flow, &later->way.xdp.path, later->way.xdp.ecn,
+			later->reply_len);
+	return true;
+}
+
+/* Send what others made, as far as there are frames. */
+static void xdp_send_later(const xdp_worker_t *worker, xdp_t *xdp)
+{
+	if (xdp->unsent == NULL) {
+		xdp->unsent = later_inbox_take(xdp->inbox);
+	}
+	while (xdp->unsent != NULL) {
+		later_t *later = xdp->unsent;
+		if (later->way.xdp.conn != 0) {
+			xdp_tcp_write_later(xdp->tcp, later);
+		} else if (!xdp_send_datagram(xdp, later)) {
+			xdp->wants_frame = true;
+			return;
+		}
+		request_note_later(worker->shared->traffic, later, sys_clock_ns());
+		xdp->unsent = (later_t *)later->request.next;
+		later_free(later);
 	}
 }
 
@@ -219,6 +302,7 @@ static size_t take_turn(const xdp_worker_t *worker)
 	traffic_begin(&xdp->traffic, RCU_LOAD(guard, worker->shared->looks.list_rcu), state);
 	uint64_t start_ns = sys_clock_ns();
 	xdp->now_us = xdp->out.now_us = xdp->limits.now_us = start_ns / 1000;
+	xdp->later.begin_ns = start_ns;
 	request_turn_begin(&xdp->turn, xdp->now_us);
 	xdp->out.set = RCU_LOAD(guard, worker->shared->xdp_rcu);
 	xdp->out.vlans = RCU_LOAD(guard, worker->shared->vlans_rcu);
@@ -232,6 +316,9 @@ static size_t take_turn(const xdp_worker_t *worker)
 	}
 	xdp->wants_turn = false;
 	xdp->wants_frame = !xdp_out_inbox(&xdp->out);
+	if (__builtin_expect(later_inbox_has(xdp->inbox) || xdp->unsent != NULL, 0)) {
+		xdp_send_later(worker, xdp);
+	}
 	if (xdp_tcp_has_stack(xdp->tcp)) {
 		xdp_tcp_tick(xdp->tcp, state, xdp->now_us);
 		xdp_emit_segments(xdp, state);
@@ -244,6 +331,15 @@ static size_t take_turn(const xdp_worker_t *worker)
 		kxdp_queue_tap(worker->queue, NULL, 0);
 	}
 	return count;
+}
+
+/* Behind the read section. */
+static void xdp_hand_over(const xdp_worker_t *worker)
+{
+	xdp_t *xdp = worker->memory;
+	if (__builtin_expect(xdp->later.first != NULL, 0)) {
+		later_hand_over(&xdp->later, &worker->shared->updates);
+	}
 }
 
 /* Sleep until there is something to do, after a turn with `count` packets. False: the queue can't be used any more. */
@@ -265,8 +361,13 @@ static bool sleep_well(xdp_worker_t *worker, size_t count)
 	if (!relay_sleep(xdp->out.inbox)) {
 		return true;
 	}
+	if (!later_inbox_sleep(xdp->inbox)) {
+		relay_awake(xdp->out.inbox, false);
+		return true;
+	}
 	uint64_t sleep_us = xdp_tcp_time_left(xdp->tcp, xdp->now_us, SLEEP_US);
 	unsigned what = kxdp_wait(worker->queue, (int)((sleep_us + 999) / 1000), relay_fd(xdp->out.inbox));
+	later_inbox_awake(xdp->inbox, false); /* the descriptor is the relay's */
 	relay_awake(xdp->out.inbox, (what & KXDP_WAIT_WOKEN) != 0);
 	return (what & KXDP_WAIT_GONE) == 0;
 }
@@ -300,6 +401,7 @@ void xdp_worker_run(void *arg)
 	xdp_worker_t *worker = arg;
 	for (unsigned last_turns = 0;;) {
 		size_t count = take_turn(worker);
+		xdp_hand_over(worker);
 		if (atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
 			/* First answer what has arrived. */
 			if (count == 0 || ++last_turns == LAST_TURNS_MAX) {

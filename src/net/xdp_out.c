@@ -3,6 +3,7 @@
 
 #include "xdp/priv.h"
 
+#include <assert.h>
 #include <unistd.h>
 
 _Static_assert((int)RELAY_FRAME_MAX >= (int)KXDP_FRAME_SIZE, "every frame can be handed on");
@@ -104,29 +105,50 @@ void xdp_out_reply(xdp_out_t *out, const kxdp_packet_t *packet, size_t payload_l
 	kxdp_drop(out->queue, packet);
 }
 
-void xdp_out_segment(xdp_out_t *out, const kxdp_frame_t *frame, const kxdp_segment_t *segment)
+/* Put headers around transport[0..len), in the frame, and send it the way that `path` says. The frame is given away. */
+static void xdp_out_transport(xdp_out_t *out, const kxdp_frame_t *frame, const kxdp_flow_t *flow,
+		const kxdp_path_t *path, uint8_t ip_proto, uint8_t ecn, uint8_t *transport, size_t len)
 {
-	size_t header_len = kxdp_segment_header_len(segment);
-	uint8_t *transport = frame->payload - header_len, *start;
-	size_t len = header_len + segment->len;
-	kxdp_segment_write(segment, transport);
-	if (segment->path.via == KXDP_VIA_SAME) {
-		size_t frame_len = kxdp_frame_build(
-				&segment->path, &segment->flow, IPPROTO_TCP, segment->ecn, transport, len, &start);
+	uint8_t *start;
+	if (path->via == KXDP_VIA_SAME) {
+		size_t frame_len = kxdp_frame_build(path, flow, ip_proto, ecn, transport, len, &start);
 		kxdp_send(out->queue, start, frame_len);
 		return;
 	}
-	kxdp_kind_t kind = kxdp_flow_is_ipv4(&segment->flow) ? KXDP_TCP4 : KXDP_TCP6;
-	if (segment->path.via == KXDP_VIA_OTHER) {
-		size_t frame_len = kxdp_frame_build(
-				&segment->path, &segment->flow, IPPROTO_TCP, segment->ecn, transport, len, &start);
-		hand_on(out, kind, segment->path.ifindex, start, frame_len);
+	bool is_ipv4 = kxdp_flow_is_ipv4(flow);
+	kxdp_kind_t kind = ip_proto == IPPROTO_TCP ? (is_ipv4 ? KXDP_TCP4 : KXDP_TCP6)
+			   : is_ipv4               ? KXDP_UDP4
+						   : KXDP_UDP6;
+	if (path->via == KXDP_VIA_OTHER) {
+		size_t frame_len = kxdp_frame_build(path, flow, ip_proto, ecn, transport, len, &start);
+		hand_on(out, kind, path->ifindex, start, frame_len);
 	} else {
-		size_t packet_len =
-				kxdp_frame_build_ip(&segment->flow, IPPROTO_TCP, segment->ecn, transport, len, &start);
+		size_t packet_len = kxdp_frame_build_ip(flow, ip_proto, ecn, transport, len, &start);
 		give_kernel(out, kind, out->ifindex, start, packet_len);
 	}
 	kxdp_frame_give_back(out->queue, frame);
+}
+
+void xdp_out_segment(xdp_out_t *out, const kxdp_frame_t *frame, const kxdp_segment_t *segment)
+{
+	size_t header_len = kxdp_segment_header_len(segment);
+	uint8_t *transport = frame->payload - header_len;
+	kxdp_segment_write(segment, transport);
+	xdp_out_transport(out, frame, &segment->flow, &segment->path, IPPROTO_TCP, segment->ecn, transport,
+			header_len + segment->len);
+}
+
+void xdp_out_datagram(xdp_out_t *out, const kxdp_frame_t *frame, const kxdp_flow_t *flow, const kxdp_path_t *path,
+		uint8_t ecn, size_t len)
+{
+	enum { UDP_HEADER_LEN = 8 };
+	uint8_t *header = frame->payload - UDP_HEADER_LEN;
+	assert(len <= frame->payload_max);
+	store_be16(header, flow->local_port);
+	store_be16(header + 2, flow->remote_port);
+	store_be16(header + 4, (uint16_t)(UDP_HEADER_LEN + len));
+	store_be16(header + 6, 0);
+	xdp_out_transport(out, frame, flow, path, IPPROTO_UDP, ecn, header, UDP_HEADER_LEN + len);
 }
 
 bool xdp_out_inbox(xdp_out_t *out)

@@ -38,5 +38,10 @@ void xdp_out_reply(xdp_out_t *out, const kxdp_packet_t *packet, size_t payload_l
 /** Send a segment whose payload is at frame->payload. The frame is given away. */
 void xdp_out_segment(xdp_out_t *out, const kxdp_frame_t *frame, const kxdp_segment_t *segment);
 
+/** Send a datagram whose payload, [0..len), is at frame->payload, len up to frame->payload_max. The frame is given
+ * away. */
+void xdp_out_datagram(xdp_out_t *out, const kxdp_frame_t *frame, const kxdp_flow_t *flow, const kxdp_path_t *path,
+		uint8_t ecn, size_t len);
+
 /** Send what other workers handed on. False: there are no free frames for all of it. */
 bool xdp_out_inbox(xdp_out_t *out);

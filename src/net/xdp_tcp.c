@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/net/xdp_tcp.h"
 
+#include "src/net/later_conns.h"
 #include "src/net/request.h"
 #include "src/net/tcp_buffer.h"
 #include "src/sys/clock.h"
@@ -26,6 +27,8 @@ struct xdp_tcp {
 	uint16_t mtu;
 	traffic_batch_t *traffic;   /* borrowed: the worker's */
 	const answer_turn_t *turn;  /* 〃 */
+	later_outbox_t *outbox;     /* 〃 */
+	later_conns_t later;        /* connections that wait for later replies */
 	kxdp_tcp_limits_t limits;   /* in force */
 	_Atomic uint64_t malformed; /* segments whose header makes no sense */
 	uint8_t key[KXDP_TCP_KEY_LEN];
@@ -44,7 +47,8 @@ static kxdp_tcp_t *xdp_tcp_stack_of(const xdp_tcp_t *tcp)
 	return atomic_load_explicit(&tcp->stack, memory_order_relaxed);
 }
 
-knot_err_t xdp_tcp_new(uint16_t mtu, traffic_batch_t *batch, const answer_turn_t *turn, xdp_tcp_t **ret_tcp)
+knot_err_t xdp_tcp_new(uint16_t mtu, traffic_batch_t *batch, const answer_turn_t *turn, later_outbox_t *outbox,
+		xdp_tcp_t **ret_tcp)
 {
 	xdp_tcp_t *tcp = calloc(1, sizeof(*tcp));
 	if (tcp == NULL) {
@@ -53,6 +57,7 @@ knot_err_t xdp_tcp_new(uint16_t mtu, traffic_batch_t *batch, const answer_turn_t
 	tcp->mtu = mtu;
 	tcp->traffic = batch;
 	tcp->turn = turn;
+	tcp->outbox = outbox;
 	if (getrandom(tcp->key, sizeof(tcp->key), 0) != (ssize_t)sizeof(tcp->key)) {
 		knot_err_t err = knot_err_of_errno(errno);
 		free(tcp);
@@ -66,6 +71,7 @@ void xdp_tcp_free(xdp_tcp_t *take_tcp)
 {
 	if (take_tcp != NULL) {
 		kxdp_tcp_free(xdp_tcp_stack_of(take_tcp));
+		later_conns_done(&take_tcp->later);
 		free(take_tcp);
 	}
 }
@@ -213,6 +219,62 @@ static bool xdp_tcp_first_frame(
 	return tcp_frame_next((knot_bytes_t){ input->data, input->len }, pos, &ret_frame->message) == TCP_FRAME_WHOLE;
 }
 
+/* ---- Later replies ---- */
+
+/* True: so many of the connection's requests aren't answered yet that no more is read. */
+static bool xdp_tcp_is_held(const xdp_tcp_t *tcp, kxdp_tcp_conn_t conn)
+{
+	const later_conn_t *known =
+			__builtin_expect(tcp->later.used > 0, 0) ? later_conns_find(&tcp->later, conn) : NULL;
+	return known != NULL && known->count >= NET_LATER_PER_CONN;
+}
+
+/* What was just taken to be answered later, if it was. */
+static void xdp_tcp_set_way(xdp_tcp_t *tcp, kxdp_tcp_t *stack, kxdp_tcp_conn_t conn)
+{
+	later_t *later = tcp->outbox->made;
+	if (later == NULL) {
+		return;
+	}
+	tcp->outbox->made = NULL;
+	later->way.xdp.conn = conn;
+	if (later_conns_add(&tcp->later, conn) != KNOT_OK) {
+		traffic_drop(tcp->traffic, TRAFFIC_DROP_NO_MEMORY);
+		kxdp_tcp_abort(stack, conn);
+	}
+}
+
+/* The peer sends no more: close the connection, or let it be closed behind its last later reply. */
+static void xdp_tcp_close(xdp_tcp_t *tcp, kxdp_tcp_t *stack, kxdp_tcp_conn_t conn)
+{
+	later_conn_t *known = later_conns_find(&tcp->later, conn);
+	if (known != NULL) {
+		known->is_ended = true;
+	} else {
+		kxdp_tcp_close(stack, conn);
+	}
+}
+
+void xdp_tcp_write_later(xdp_tcp_t *tcp, const later_t *later)
+{
+	kxdp_tcp_t *stack = xdp_tcp_stack_of(tcp);
+	kxdp_tcp_conn_t conn = later->way.xdp.conn;
+	assert(stack != NULL && conn != 0);
+	later_conn_t left = later_conns_sub(&tcp->later, conn);
+	if (later->reply_len > 0 && kxdp_tcp_room(stack, conn) > 0 &&
+			!kxdp_tcp_write(stack, conn, later->bytes - FRAME_HEAD, FRAME_HEAD + later->reply_len)) {
+		/* The peer takes nothing of what it asked for, or there is no memory. */
+		kxdp_tcp_abort(stack, conn);
+	}
+	if (left.count == 0 && left.is_ended) {
+		kxdp_tcp_close(stack, conn);
+	} else if (left.count + 1 == NET_LATER_PER_CONN) {
+		kxdp_tcp_resume(stack, conn);
+	}
+}
+
+/* ---- Input ---- */
+
 /* Answer whole messages while there is room for the largest reply; what is left is kept by the stack. */
 static void xdp_tcp_answer_input(xdp_tcp_t *tcp, kxdp_tcp_t *stack, const state_t *state, const kxdp_tcp_input_t *input,
 		const foreseen_t *foreseen)
@@ -230,7 +292,7 @@ static void xdp_tcp_answer_input(xdp_tcp_t *tcp, kxdp_tcp_t *stack, const state_
 	frame_t frame;
 	bool is_whole = xdp_tcp_first_frame(input, foreseen, &next, &frame);
 	answer_request_t own;
-	while (is_whole && kxdp_tcp_room(stack, input->conn) >= FRAME_MAX) {
+	while (is_whole && kxdp_tcp_room(stack, input->conn) >= FRAME_MAX && !xdp_tcp_is_held(tcp, input->conn)) {
 		if (frame.request == NULL) {
 			answer_read(&state->env, state->zones, &frame.message, 1, &own);
 			frame.request = &own;
@@ -246,6 +308,9 @@ static void xdp_tcp_answer_input(xdp_tcp_t *tcp, kxdp_tcp_t *stack, const state_
 			kxdp_tcp_abort(stack, input->conn);
 			return;
 		}
+		if (len == 0) {
+			xdp_tcp_set_way(tcp, stack, input->conn);
+		}
 		used = next;
 		frame.request = NULL;
 		is_whole = tcp_frame_next(bytes, &next, &frame.message) == TCP_FRAME_WHOLE;
@@ -256,7 +321,7 @@ static void xdp_tcp_answer_input(xdp_tcp_t *tcp, kxdp_tcp_t *stack, const state_
 	bool is_done = input->fin && !is_whole;
 	kxdp_tcp_consume(stack, input->conn, is_done ? input->len : used);
 	if (is_done) {
-		kxdp_tcp_close(stack, input->conn);
+		xdp_tcp_close(tcp, stack, input->conn);
 	}
 }
 

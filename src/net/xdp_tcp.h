@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "src/net/later.h"
 #include "src/net/traffic.h"
 #include "src/state/state.h"
 #include "xdp/queue.h"
@@ -18,10 +19,11 @@ typedef struct xdp_tcp xdp_tcp_t;
 
 /**
  * KNOT_ENOMEM, or no randomness. mtu: of the interface. batch: the worker's, which requests are noted in; borrowed.
- * turn: the one in work; borrowed. Answers nothing until xdp_tcp_configure().
+ * turn: the one in work; borrowed. outbox: the worker's, which shows what is answered later; borrowed. Answers nothing
+ * until xdp_tcp_configure().
  */
-KNOT_MUST_USE knot_err_t xdp_tcp_new(
-		uint16_t mtu, traffic_batch_t *batch, const answer_turn_t *turn, xdp_tcp_t **ret_tcp);
+KNOT_MUST_USE knot_err_t xdp_tcp_new(uint16_t mtu, traffic_batch_t *batch, const answer_turn_t *turn,
+		later_outbox_t *outbox, xdp_tcp_t **ret_tcp);
 
 /** Free it with its stack. NULL is allowed. */
 void xdp_tcp_free(xdp_tcp_t *take_tcp);
@@ -50,6 +52,9 @@ bool xdp_tcp_emit(xdp_tcp_t *tcp, uint64_t now_us, uint8_t *payload, size_t payl
 
 /** Answer what waited for room, after segments were sent. True: there was something. */
 bool xdp_tcp_answer_waiting(xdp_tcp_t *tcp, const state_t *state);
+
+/** Write a reply that was made later to its connection, way.xdp.conn, if there still is one. It stays the caller's. */
+void xdp_tcp_write_later(xdp_tcp_t *tcp, const later_t *later);
 
 /** Reset all connections, when the worker ends; xdp_tcp_emit() gives the segments. */
 void xdp_tcp_abort_all(xdp_tcp_t *tcp);

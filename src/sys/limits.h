@@ -52,6 +52,10 @@ enum {
 	/* RFC 9715 / Knot: segments that survive every path, IPv6 minimum MTU 1280 minus headers. */
 	NET_TCP_MSS = 1220,
 
+	/* Unanswered dynamic updates of a TCP connection: no more is read from it meanwhile. More than a client needs
+	   to keep the server busy, few enough that memory is bounded by the clients. */
+	NET_LATER_PER_CONN = 256,
+
 	/* How long a worker sleeps at most before it looks whether it has to end, in milliseconds. */
 	NET_POLL_MS = 1000,
 };

@@ -180,6 +180,16 @@ void kxdp_tcp_consume(kxdp_tcp_t *tcp, kxdp_tcp_conn_t id, size_t len)
 	tcp_busy_put(tcp, number);
 }
 
+void kxdp_tcp_resume(kxdp_tcp_t *tcp, kxdp_tcp_conn_t id)
+{
+	const conn_t *conn = tcp_conn_of_id(tcp, id);
+	busy_t *busy = conn != NULL ? busy_of(tcp, conn) : NULL;
+	assert(tcp->current != (uint32_t)id);
+	if (busy != NULL && busy->in_len > 0 && busy->wait == WAIT_NONE) {
+		input_set_wait(tcp, busy, conn->busy, WAIT_RUNNABLE);
+	}
+}
+
 /* ---- output ---- */
 
 size_t kxdp_tcp_room(kxdp_tcp_t *tcp, kxdp_tcp_conn_t id)

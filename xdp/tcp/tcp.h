@@ -111,6 +111,12 @@ bool kxdp_tcp_next(kxdp_tcp_t *tcp, kxdp_tcp_input_t *ret_input);
 void kxdp_tcp_consume(kxdp_tcp_t *tcp, kxdp_tcp_conn_t conn, size_t len);
 
 /**
+ * Offer what was left of a connection's input again, by the next kxdp_tcp_next(). For a reader that had a reason of its
+ * own to leave whole messages; want of room is looked after without it. Nothing if the connection is gone.
+ */
+void kxdp_tcp_resume(kxdp_tcp_t *tcp, kxdp_tcp_conn_t conn);
+
+/**
  * Bytes that kxdp_tcp_write() would take now, memory permitting; 0 when the connection is gone. While a connection's
  * peer has acknowledged everything there is always room for the longest reply, unless outbuf_max itself is less.
  */
