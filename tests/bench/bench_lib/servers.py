@@ -180,7 +180,7 @@ class NamedServer(OtherServer):
         self.conf.write_text("\n".join([
             "options {", f'  directory "{self.dir}"; pid-file none; session-keyfile none; lock-file none;', f"  listen-on port {self.port} {{ {setup.address}; }};",
             "  listen-on-v6 { none; }; recursion no; dnssec-validation no; notify no; check-names primary ignore; allow-new-zones no;", "};",
-            "controls { };", "logging { category update { null; }; };",
+            "controls { };", 'key "key." { algorithm hmac-sha256; secret "YmVuY2htYXJrLW9mLXVwZGF0ZXM="; };', "logging { category update { null; }; };",
             *(f'zone "{apex.rstrip(".")}" {{ type primary; file "{shutil.copy(path, self.dir)}"; allow-update {{ 127.0.0.0/8; }}; zone-statistics none; }};'
               for apex, path in setup.zones)]) + "\n", encoding="ascii")
 
