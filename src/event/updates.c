@@ -185,6 +185,9 @@ void updates_answer(updates_t *updates, update_list_t *take_list)
 		*updates_source(updates, r->remote) -= r->size;
 	}
 	sys_mutex_unlock(&updates->lock);
+	for (update_request_t *r = take_list->first; r != NULL; r = r->next) {
+		r->make(r);
+	}
 	for (update_request_t *next, *r = take_list->first; r != NULL; r = next) {
 		next = r->next;
 		r->next = NULL;

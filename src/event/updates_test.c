@@ -23,11 +23,21 @@ typedef struct {
 
 static unsigned done[1000], done_count;
 static uint16_t done_rcode;
+static size_t made_count; /* made, and not given back yet */
+
+/* The answers of a batch are made before the first is given back. */
+static void note_make(update_request_t *request)
+{
+	(void)request;
+	made_count++;
+}
 
 static void note_done(update_request_t *take_request)
 {
 	request_t *request = (request_t *)take_request;
 	done_rcode = take_request->rcode;
+	assert_true(made_count > 0);
+	made_count--;
 	done[done_count++ % KNOT_LEN(done)] = request->number;
 	free(request);
 }
@@ -48,6 +58,7 @@ static knot_err_t put_one(updates_t *updates, const char *zone, unsigned source,
 	assert_non_null(request);
 	request->number = number;
 	request->base.size = SIZE;
+	request->base.make = note_make;
 	request->base.done = note_done;
 	request->base.remote = (const struct sockaddr *)&request->remote;
 	if (source < 256) {

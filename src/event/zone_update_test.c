@@ -23,12 +23,19 @@ typedef struct {
 	update_request_t base;
 	struct sockaddr_in remote;
 	unsigned number;
+	bool is_made;
 	uint8_t message[256];
 } request_t;
+
+static void make_answer(update_request_t *request)
+{
+	((request_t *)request)->is_made = true;
+}
 
 static void note_answer(update_request_t *take_request)
 {
 	request_t *request = (request_t *)take_request;
+	assert_true(request->is_made);
 	rcodes[request->number] = take_request->rcode;
 	free(request);
 	answered++;
@@ -56,6 +63,7 @@ static update_put_t put(server_t *server, const char *zone, unsigned number, boo
 	request->base = (update_request_t){ .remote = (const struct sockaddr *)&request->remote,
 		.message = { request->message, 0 },
 		.size = sizeof(*request),
+		.make = make_answer,
 		.done = note_answer };
 	label[2] = (uint8_t)('0' + number / 10);
 	label[3] = (uint8_t)('0' + number % 10);

@@ -134,11 +134,50 @@ static bool later_inbox_push(later_inbox_t *inbox, later_t *later)
 	return true;
 }
 
+/* ---- Replies ---- */
+
+/* In the place of the request. The reply has no OPT, as Knot's, unless there is an extended error to say. */
+static void later_make_reply(later_t *later, uint16_t ede)
+{
+	knot_query_t query;
+	knot_msg_verdict_t verdict = knot_query_parse(later->request.message, &query);
+	assert(verdict == KNOT_MSG_OK); /* as when it was taken */
+	(void)verdict;
+	knot_msg_writer_t w;
+	knot_msg_begin_reply(&w, (knot_mut_bytes_t){ later->bytes, later->bytes_max }, &query);
+	if (ede != KNOT_EDE_NONE && query.edns.present) {
+		knot_err_t err = knot_msg_put_opt(&w, later->payload_max, later->request.rcode, 0, 0);
+		err = err == KNOT_OK ? knot_msg_put_ede(&w, ede, (knot_str_t){ NULL, 0 }) : err;
+		assert(err == KNOT_OK); /* REPLY_EXTRA */
+		(void)err;
+	}
+	later->reply_len = knot_msg_finish(&w, query.id, knot_msg_reply_flags(&query, 0, later->request.rcode));
+	if (later->is_signed && knot_tsig_sign(&later->chain, &w, sys_clock_wall(), &later->reply_len) != KNOT_OK) {
+		later->reply_len = 0; /* GnuTLS doesn't: an unsigned one would be taken for a forgery */
+	}
+	store_be16(later->bytes - LENGTH_LEN, (uint16_t)later->reply_len);
+}
+
+static void later_send(later_t *take_later)
+{
+	later_inbox_t *inbox = take_later->inbox;
+	take_later->inbox = NULL;
+	if (!later_inbox_push(inbox, take_later)) {
+		later_free(take_later);
+	}
+	later_inbox_unref(inbox);
+}
+
 /* ---- Requests ---- */
+
+static void later_make(update_request_t *request)
+{
+	later_make_reply((later_t *)request, KNOT_EDE_NONE);
+}
 
 static void later_done(update_request_t *take_request)
 {
-	later_send((later_t *)take_request, KNOT_EDE_NONE);
+	later_send((later_t *)take_request);
 }
 
 /* Copies of the key's name and secret at `at`, where there is room. */
@@ -187,6 +226,7 @@ bool later_take(later_outbox_t *outbox, const answer_source_t *source, const ans
 	later_copy_remote(later, source->remote);
 	later->request.message = (knot_bytes_t){ later->bytes, query->wire.len };
 	later->request.size = size;
+	later->request.make = later_make;
 	later->request.done = later_done;
 	later->zone = (knot_name_t){ later->bytes + KNOT_MSG_QNAME_OFF, query->qname.len, query->qname.label_count };
 	later->protocol = source->protocol;
@@ -228,42 +268,8 @@ void later_hand_over(later_outbox_t *outbox, const update_sink_t *sink)
 		update_put_t put = sink != NULL ? sink->put(sink->ctx, later->zone, &later->request) : UPDATE_NO_ROOM;
 		if (put != UPDATE_WAITS) {
 			later->request.rcode = refusals[put].rcode;
-			later_send(later, refusals[put].ede);
+			later_make_reply(later, refusals[put].ede);
+			later_send(later);
 		}
 	}
-}
-
-/* ---- Replies ---- */
-
-/* In the place of the request. The reply has no OPT, as Knot's, unless there is an extended error to say. */
-static void later_make_reply(later_t *later, uint16_t ede)
-{
-	knot_query_t query;
-	knot_msg_verdict_t verdict = knot_query_parse(later->request.message, &query);
-	assert(verdict == KNOT_MSG_OK); /* as when it was taken */
-	(void)verdict;
-	knot_msg_writer_t w;
-	knot_msg_begin_reply(&w, (knot_mut_bytes_t){ later->bytes, later->bytes_max }, &query);
-	if (ede != KNOT_EDE_NONE && query.edns.present) {
-		knot_err_t err = knot_msg_put_opt(&w, later->payload_max, later->request.rcode, 0, 0);
-		err = err == KNOT_OK ? knot_msg_put_ede(&w, ede, (knot_str_t){ NULL, 0 }) : err;
-		assert(err == KNOT_OK); /* REPLY_EXTRA */
-		(void)err;
-	}
-	later->reply_len = knot_msg_finish(&w, query.id, knot_msg_reply_flags(&query, 0, later->request.rcode));
-	if (later->is_signed && knot_tsig_sign(&later->chain, &w, sys_clock_wall(), &later->reply_len) != KNOT_OK) {
-		later->reply_len = 0; /* GnuTLS doesn't: an unsigned one would be taken for a forgery */
-	}
-	store_be16(later->bytes - LENGTH_LEN, (uint16_t)later->reply_len);
-}
-
-void later_send(later_t *take_later, uint16_t ede)
-{
-	later_inbox_t *inbox = take_later->inbox;
-	later_make_reply(take_later, ede);
-	take_later->inbox = NULL;
-	if (!later_inbox_push(inbox, take_later)) {
-		later_free(take_later);
-	}
-	later_inbox_unref(inbox);
 }

@@ -2,7 +2,7 @@
 /**
  * Replies that leave after the worker has gone on: those to dynamic updates, which wait for a commit.
  *
- *     worker: later_take() → behind its read section later_hand_over() → queue of the zone → event: done()
+ *     worker: later_take() → behind its read section later_hand_over() → queue of the zone → event: make(), done()
  *     → inbox of the worker → worker: sends, later_free()
  *
  * A later_t is one allocation with one owner at any time: what has to be known to answer the request, a copy of the
@@ -15,8 +15,8 @@
  * reference, and each request on its way another. So no sender looks for a worker that has ended, as a set of workers
  * changes: it finds the inbox closed, and frees the reply.
  *
- * Threads: later_send() from any; the rest from the inbox's worker. Cost: nothing for queries but one relaxed load per
- * turn of the worker; per update an allocation, two counts of references and a copy.
+ * Threads: the functions of later_t.request from any; the rest from the inbox's worker. Cost: nothing for queries but
+ * one relaxed load per turn of the worker; per update an allocation, two counts of references and a copy.
  */
 #pragma once
 
@@ -113,9 +113,6 @@ KNOT_MUST_USE bool later_take(later_outbox_t *outbox, const answer_source_t *sou
  * the read section. sink NULL: nothing can wait.
  */
 void later_hand_over(later_outbox_t *outbox, const update_sink_t *sink);
-
-/** Make the reply of request.rcode, if it isn't made yet, and give it to its inbox. ede: KNOT_EDE_*. Any thread. */
-void later_send(later_t *take_later, uint16_t ede);
 
 /** Free one that is in no inbox. NULL is fine. */
 void later_free(later_t *take_later);

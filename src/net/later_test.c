@@ -64,6 +64,13 @@ static void begin(void)
 	assert_int_equal(later_inbox_new(-1, &outbox.inbox), KNOT_OK);
 }
 
+/* As the queue does. */
+static void answer(size_t number)
+{
+	waiting[number]->make(waiting[number]);
+	waiting[number]->done(waiting[number]);
+}
+
 static bool is_woken(void)
 {
 	struct pollfd pfd = { .fd = later_inbox_fd(outbox.inbox), .events = POLLIN };
@@ -89,14 +96,14 @@ static void test_order_and_wake(void **state)
 	assert_null(outbox.first);
 	assert_int_equal(waiting_count, SOME);
 	assert_false(later_inbox_has(outbox.inbox));
-	waiting[0]->done(waiting[0]);
+	answer(0);
 	assert_false(is_woken());
 	assert_false(later_inbox_sleep(outbox.inbox)); /* there is one */
 	later_free(later_inbox_take(outbox.inbox));
 	assert_true(later_inbox_sleep(outbox.inbox));
 	for (unsigned i = 1; i < SOME; i++) {
 		waiting[i]->rcode = (uint16_t)i;
-		waiting[i]->done(waiting[i]);
+		answer(i);
 	}
 	assert_true(is_woken());
 	later_inbox_awake(outbox.inbox, true);
@@ -176,7 +183,7 @@ static void test_signed(void **state)
 	memset(name, 0, sizeof(name));
 	memset(secret, 0, sizeof(secret));
 	later_hand_over(&outbox, &sink);
-	waiting[0]->done(waiting[0]);
+	answer(0);
 	later_t *later = later_inbox_take(outbox.inbox);
 	assert_int_equal(later->bytes[11], 1);
 	assert_int_equal(knot_tsig_verify(&client, (knot_bytes_t){ later->bytes, later->reply_len }, sys_clock_wall()),
@@ -196,17 +203,17 @@ static void test_worker_ends(void **state)
 		take(i, NULL, false);
 	}
 	later_hand_over(&outbox, &sink);
-	waiting[0]->done(waiting[0]);
+	answer(0);
 	later_inbox_close(outbox.inbox);
 	for (unsigned i = 1; i < SOME; i++) {
-		waiting[i]->done(waiting[i]);
+		answer(i);
 	}
 }
 
 static void *answer_share(void *arg)
 {
 	for (size_t i = (size_t)(uintptr_t)arg; i < waiting_count; i += SENDERS) {
-		waiting[i]->done(waiting[i]);
+		answer(i);
 	}
 	return NULL;
 }

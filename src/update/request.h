@@ -20,7 +20,11 @@ typedef struct update_request {
 	knot_bytes_t message;          /* in the same allocation: the UPDATE; checked: form, zone, access, signature */
 	size_t size;                   /* bytes of the allocation */
 	uint16_t rcode;                /* of the answer */
-	/* Takes it back to be answered. From a thread of the events, without locks. */
+	/*
+	 * Both from a thread of the events, without locks: make the answer, as the rcode is known; then take it back to
+	 * be sent. The answers of a batch are all made before the first is sent, so that the transport wakes up once.
+	 */
+	void (*make)(struct update_request *request);
 	void (*done)(struct update_request *take_request);
 } update_request_t;
 
