@@ -277,6 +277,7 @@ typedef struct {
 	conf_modrefs_t modules;             /* the zone's own; global modules come before them: conf_t.global_modules */
 	const char *comment;                /* NULL: none */
 	bool provide_ixfr;                  /* answer IXFR with differences */
+	uint32_t update_delay_s;            /* changes from outside are gathered for so long */
 	/* As long as the schema refuses them, none of these are set in a configuration that was checked. */
 	conf_groups_t master;      /* servers that the zone is transferred from, in order */
 	conf_groups_t notify;      /* servers that are notified of changes */

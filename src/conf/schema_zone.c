@@ -386,8 +386,9 @@ static const conf_row_t zone_rows[] = {
 	  .doc = "Secondary servers that are notified of changes." },
 	{ .name = "notify-delay", TIME(0, MAX32), .dflt = "0", TUNING,
 	  .doc = "Time to wait before notifying, so that several changes need one notification." },
-	{ .name = "update-delay", TIME(0, MAX32), .dflt = "0", TUNING,
-	  .doc = "Time for which dynamic updates are collected and then applied together." },
+	{ .name = "update-delay", TIME(0, MAX32), .dflt = "0", CONF_AT(conf_zone_t, update_delay_s),
+	  .doc = "Time for which dynamic updates are collected, from the first one on, and then applied together. They "
+	         "are answered then." },
 	{ .name = "acl", REF1("acl"), MULTI, CONF_AT(conf_zone_t, acl), TUNING,
 	  .doc = "Access rules for transfers, notifications and updates, in order." },
 	{ .name = "master-pin-tolerance", TIME(0, MAX32), .dflt = "0", TUNING,

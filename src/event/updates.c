@@ -15,6 +15,7 @@ typedef struct {
 	knot_name_t name; /* lower case */
 	update_list_t list;
 	size_t used;
+	bool has_left; /* updates_take() didn't take all */
 } updates_zone_t;
 
 static int updates_cmp(const void *va, const void *vb)
@@ -162,18 +163,22 @@ update_list_t updates_take(updates_t *updates, knot_name_t name, size_t count_ma
 		is_last = zone->list.count == 1;
 		updates_append(&list, updates_pop(updates, zone));
 	}
+	if (!is_last) {
+		zone->has_left = true;
+	}
 	sys_mutex_unlock(&updates->lock);
 	return updates_close(&list);
 }
 
-bool updates_wait(updates_t *updates, knot_name_t name)
+updates_waiting_t updates_wait(updates_t *updates, knot_name_t name)
 {
 	uint8_t wire[KNOT_NAME_MAX];
 	knot_name_lower(name, wire);
 	sys_mutex_lock(&updates->lock);
-	bool waits = updates_find(updates, (knot_name_t){ wire, name.len, name.label_count }) != NULL;
+	const updates_zone_t *zone = updates_find(updates, (knot_name_t){ wire, name.len, name.label_count });
+	updates_waiting_t waiting = zone == NULL ? UPDATES_NONE : zone->has_left ? UPDATES_LEFT : UPDATES_NEW;
 	sys_mutex_unlock(&updates->lock);
-	return waits;
+	return waiting;
 }
 
 void updates_answer(updates_t *updates, update_list_t *take_list)

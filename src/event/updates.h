@@ -49,8 +49,14 @@ KNOT_MUST_USE knot_err_t updates_put(updates_t *updates, knot_name_t zone, size_
 /** Take at most count_max of those that wait for a zone, the oldest. They still count as used. */
 update_list_t updates_take(updates_t *updates, knot_name_t zone, size_t count_max) SYS_EXCLUDES(updates->lock);
 
-/** True if some wait for the zone. */
-bool updates_wait(updates_t *updates, knot_name_t zone) SYS_EXCLUDES(updates->lock);
+/** What waits for a zone. */
+typedef enum {
+	UPDATES_NONE,
+	UPDATES_NEW,  /* all came after updates_take() */
+	UPDATES_LEFT, /* updates_take() left some */
+} updates_waiting_t;
+
+updates_waiting_t updates_wait(updates_t *updates, knot_name_t zone) SYS_EXCLUDES(updates->lock);
 
 /** Give requests that were taken back to their transports, with their rcodes. */
 void updates_answer(updates_t *updates, update_list_t *take_list) SYS_EXCLUDES(updates->lock);

@@ -123,7 +123,7 @@ static void test_order(void **state)
 {
 	updates_t *updates = *state;
 	bool is_first;
-	assert_false(updates_wait(updates, zone_of("a.")));
+	assert_int_equal(updates_wait(updates, zone_of("a.")), UPDATES_NONE);
 	assert_int_equal(put_one(updates, "a.", 1, 0, 1, &is_first), KNOT_OK);
 	assert_true(is_first);
 	assert_int_equal(put_one(updates, "b.", 1, 0, 9, &is_first), KNOT_OK);
@@ -133,10 +133,10 @@ static void test_order(void **state)
 		assert_false(is_first);
 	}
 	answer(updates, "a.", 2);
-	assert_true(updates_wait(updates, zone_of("a.")));
+	assert_int_equal(updates_wait(updates, zone_of("a.")), UPDATES_LEFT);
 	answer(updates, "a.", 100);
-	assert_false(updates_wait(updates, zone_of("a.")));
-	assert_true(updates_wait(updates, zone_of("b.")));
+	assert_int_equal(updates_wait(updates, zone_of("a.")), UPDATES_NONE);
+	assert_int_equal(updates_wait(updates, zone_of("b.")), UPDATES_NEW);
 	assert_int_equal(done_count, 5);
 	for (unsigned i = 0; i < 5; i++) {
 		assert_int_equal(done[i], i + 1);

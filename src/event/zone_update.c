@@ -24,6 +24,21 @@ enum {
 
 /* ---- Putting ---- */
 
+/* When requests that begin to wait now are processed. */
+static uint64_t update_due_ms(const server_t *server, entry_t *entry) SYS_REQUIRES(server->jobs.lock)
+{
+	uint64_t now_ms = sys_clock_ms();
+	size_t index;
+	if (zone_contents(entry_zone(entry)) == NULL) {
+		return now_ms; /* the sooner it is served */
+	}
+	RCU_READ_SECTION(guard);
+	const conf_t *conf = state_load(&server->root, guard)->conf;
+	return conf_zone_find(conf, entry_name(entry), &index)
+			       ? now_ms + conf_zone(conf, index).update_delay_s * 1000ULL
+			       : now_ms;
+}
+
 update_put_t server_update_put(server_t *server, knot_name_t zone, update_request_t *take_request)
 {
 	static const struct {
@@ -44,7 +59,7 @@ update_put_t server_update_put(server_t *server, knot_name_t zone, update_reques
 				       : updates_put(&server->updates, zone, is_frozen ? FROZEN_MAX : 0, take_request,
 							 &is_first);
 	if (err == KNOT_OK && is_first) {
-		(void)jobs_ask(&server->jobs, entry, EVENT_UPDATE, 0);
+		(void)jobs_plan(&server->jobs, entry, EVENT_UPDATE, update_due_ms(server, entry), 0);
 		if (entry->edited) {
 			log_zone(LOG_WARNING, zone, "blocked zone update due to open control transaction");
 		}
@@ -230,7 +245,10 @@ knot_err_t server_run_update(server_t *server, entry_t *entry, unsigned how, job
 void server_plan_update(server_t *server, entry_t *entry, event_t ended, job_outcome_t outcome)
 {
 	(void)outcome;
-	if (ended == EVENT_UPDATE && updates_wait(&server->updates, entry_name(entry))) {
-		(void)jobs_ask(&server->jobs, entry, EVENT_UPDATE, 0);
+	updates_waiting_t waiting =
+			ended == EVENT_UPDATE ? updates_wait(&server->updates, entry_name(entry)) : UPDATES_NONE;
+	if (waiting != UPDATES_NONE) {
+		uint64_t due_ms = waiting == UPDATES_LEFT ? 0 : update_due_ms(server, entry);
+		(void)jobs_plan(&server->jobs, entry, EVENT_UPDATE, due_ms, 0);
 	}
 }

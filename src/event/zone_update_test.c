@@ -122,6 +122,25 @@ static void end(server_t *server)
 	server_free(server);
 }
 
+/* Updates are gathered for as long as update-delay says from the first one on, and what comes meanwhile joins them. */
+static void test_delay(void **state)
+{
+	(void)state;
+	write_zone("a", 1);
+	server_t *server = start("zone:\n  - domain: a\n    update-delay: 1\n");
+	uint64_t begin_ms = sys_clock_ms();
+	assert_int_equal(put(server, "a", 0, false), UPDATE_WAITS);
+	usleep(200 * 1000);
+	assert_int_equal(put(server, "a", 1, false), UPDATE_WAITS);
+	wait_answers(2);
+	assert_true(sys_clock_ms() - begin_ms >= 990);
+	assert_int_equal(serial_of(server, "a"), 2);
+	assert_int_equal(put(server, "a", 2, false), UPDATE_WAITS);
+	end(server);
+	assert_int_equal(answered, 3);
+	assert_int_equal(rcodes[2], KNOT_RCODE_SERVFAIL); /* the server ended before */
+}
+
 /* While the zone is frozen eight wait; then all are one version, and the one that is bad is refused alone. */
 static void test_frozen(void **state)
 {
@@ -237,6 +256,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_frozen),
+		cmocka_unit_test(test_delay),
 		cmocka_unit_test(test_edited),
 		cmocka_unit_test(test_too_large),
 		cmocka_unit_test(test_end),
