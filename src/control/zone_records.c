@@ -131,7 +131,7 @@ command_result_t command_zone_read(session_t *session, const session_zone_t *zon
 
 /* ---- zone-get, zone-diff ---- */
 
-static knot_err_t zone_records_get_records(reading_t *reading, const zone_txn_t *txn)
+static knot_err_t zone_records_get_records(reading_t *reading, zone_txn_t *txn)
 {
 	if (reading->owner.wire == NULL) {
 		return zone_txn_each(txn, zone_records_send_record, reading);
@@ -140,7 +140,7 @@ static knot_err_t zone_records_get_records(reading_t *reading, const zone_txn_t 
 	return err == KNOT_ENONODE ? zone_txn_find(txn, reading->owner) : err;
 }
 
-static knot_err_t zone_records_diff_records(reading_t *reading, const zone_txn_t *txn)
+static knot_err_t zone_records_diff_records(reading_t *reading, zone_txn_t *txn)
 {
 	reading->marker = "-";
 	knot_err_t err = zone_txn_diff(txn, false, zone_records_send_record, reading);
@@ -148,8 +148,8 @@ static knot_err_t zone_records_diff_records(reading_t *reading, const zone_txn_t
 	return err == KNOT_OK ? zone_txn_diff(txn, true, zone_records_send_record, reading) : err;
 }
 
-static knot_err_t zone_records_read_transaction(session_t *session, const session_zone_t *zone,
-		knot_err_t (*read)(reading_t *reading, const zone_txn_t *txn))
+static knot_err_t zone_records_read_transaction(
+		session_t *session, const session_zone_t *zone, knot_err_t (*read)(reading_t *reading, zone_txn_t *txn))
 {
 	server_edit_t *edit;
 	edit_t changes;

@@ -25,14 +25,23 @@ typedef struct {
 	size_t key_len;
 	zone_record_set_t records; /* owned */
 	unsigned node_count;       /* nodes that the base has of the name: NSEC3 records have one of their own */
+	unsigned filled_number;    /* txn->filled_number: it is in txn->filled */
+	/* By tree of the base, see see_base_below(): each name between this one and the one here is touched, or has no
+	   records there. 0: not known; SKIP_END: the rest of the tree. */
+	zone_ref_t skips[2];
 } edit_t;
+
+#define SKIP_END ((zone_ref_t)-1) /* of no node */
 
 struct zone_txn {
 	const zone_contents_t *base; /* borrowed */
 	zone_build_params_t params;
-	void *edits;    /* owned: tsearch() tree of edit_t by owner */
-	void *dnames;   /* owned: the same of those that have a DNAME, or had one since they were touched */
-	edit_t *recent; /* the name that was touched last */
+	void *edits;            /* owned: tsearch() tree of edit_t by owner */
+	void *dnames;           /* owned: the same of those that have a DNAME, or had one since they were touched */
+	void *filled;           /* owned: the same of those that have records, and some that have none any more */
+	unsigned filled_number; /* of this `filled`; 0: there is none yet */
+	unsigned filled_count;  /* there have been so many */
+	edit_t *recent;         /* the name that was touched last */
 	size_t edit_count;
 	size_t node_count;  /* of all edits */
 	zone_undo_t undo;   /* steps since the first mark */
@@ -65,6 +74,7 @@ void zone_txn_discard(zone_txn_t *txn)
 	if (txn != NULL) {
 		zone_undo_clear(&txn->undo);
 		tdestroy(txn->dnames, keep_edit);
+		tdestroy(txn->filled, keep_edit);
 		tdestroy(txn->edits, free_edit);
 		free(txn);
 	}
@@ -138,6 +148,19 @@ static knot_err_t txn_note_dname(zone_txn_t *txn, edit_t *edit)
 	return tsearch(edit, &txn->dnames, cmp_edits) != NULL ? KNOT_OK : KNOT_ENOMEM;
 }
 
+/* Keep in mind that the name has records, or will have. */
+static knot_err_t txn_note_filled(zone_txn_t *txn, edit_t *edit)
+{
+	if (edit->filled_number == txn->filled_number) {
+		return KNOT_OK; /* also: there is no such tree yet */
+	}
+	if (tsearch(edit, &txn->filled, cmp_edits) == NULL) {
+		return KNOT_ENOMEM;
+	}
+	edit->filled_number = txn->filled_number;
+	return KNOT_OK;
+}
+
 /* An edit with the base's records. NULL in *ret_edit without an error: there are none, and an empty one isn't wanted.
  */
 static knot_err_t edit_make(zone_txn_t *txn, const wanted_t *wanted, bool may_be_empty, edit_t **ret_edit)
@@ -160,7 +183,7 @@ static knot_err_t edit_make(zone_txn_t *txn, const wanted_t *wanted, bool may_be
 	txn->edit_count++;
 	txn->node_count += node_count;
 	*ret_edit = edit;
-	return KNOT_OK;
+	return txn_note_filled(txn, edit);
 }
 
 /* The edit of a name, made from the base's records at first. To take records away may_be_empty is false: a name without
@@ -174,7 +197,7 @@ static knot_err_t edit_of(zone_txn_t *txn, knot_name_t owner, bool may_be_empty,
 	edit_t *edit = find_edit(txn, owner, &wanted);
 	knot_err_t err = edit == NULL ? edit_make(txn, &wanted, may_be_empty, &edit) : KNOT_OK;
 	*ret_edit = edit;
-	if (edit == NULL) {
+	if (edit == NULL || err != KNOT_OK) {
 		return err;
 	}
 	txn->recent = edit;
@@ -211,6 +234,7 @@ knot_err_t zone_txn_put(zone_txn_t *txn, knot_name_t owner, uint16_t type, uint3
 {
 	edit_t *edit;
 	knot_err_t err = edit_of(txn, owner, true, &edit);
+	err = err == KNOT_OK ? txn_note_filled(txn, edit) : err;
 	err = err == KNOT_OK && type == KNOT_TYPE_DNAME ? txn_note_dname(txn, edit) : err;
 	if (err != KNOT_OK) {
 		return err;
@@ -296,6 +320,10 @@ size_t zone_txn_mark(zone_txn_t *txn)
 void zone_txn_rollback(zone_txn_t *txn, size_t mark)
 {
 	zone_undo_back(&txn->undo, mark);
+	/* Names may have records again, and noting them could fail: it is done when it's asked for. */
+	tdestroy(txn->filled, keep_edit);
+	txn->filled = NULL;
+	txn->filled_number = 0;
 }
 
 void zone_txn_unmark(zone_txn_t *txn)
@@ -307,7 +335,7 @@ void zone_txn_unmark(zone_txn_t *txn)
 
 /* Edits in canonical order. */
 typedef struct {
-	const edit_t **edits; /* owned */
+	edit_t **edits; /* owned */
 	size_t count, max;
 	bool failed;
 } edits_t;
@@ -320,7 +348,7 @@ static void list_edit(const void *at, VISIT visit, void *ctx)
 	}
 	if (list->count == list->max) {
 		size_t max = 2 * list->max + 16;
-		const edit_t **grown = realloc(list->edits, max * sizeof(*grown));
+		edit_t **grown = realloc(list->edits, max * sizeof(*grown));
 		if (grown == NULL) {
 			list->failed = true;
 			return;
@@ -328,7 +356,7 @@ static void list_edit(const void *at, VISIT visit, void *ctx)
 		list->edits = grown;
 		list->max = max;
 	}
-	list->edits[list->count++] = *(const edit_t *const *)at;
+	list->edits[list->count++] = *(edit_t *const *)at;
 }
 
 static knot_err_t list_edits(const zone_txn_t *txn, edits_t *ret_list)
@@ -504,7 +532,7 @@ knot_err_t zone_txn_find_ttl(const zone_txn_t *txn, knot_name_t owner, uint16_t 
  * the nearest. */
 typedef struct {
 	edit_t edit; /* first: compared as such */
-	const edit_t **next;
+	edit_t **next;
 } behind_t;
 
 static int cmp_behind(const void *wanted, const void *at)
@@ -512,51 +540,104 @@ static int cmp_behind(const void *wanted, const void *at)
 	const behind_t *behind = wanted;
 	bool is_behind = cmp_edits(&behind->edit, at) < 0;
 	if (is_behind) {
-		*behind->next = at;
+		*behind->next = (edit_t *)(uintptr_t)at;
 	}
 	return is_behind ? -1 : 1;
 }
 
-static const edit_t *find_edit_behind(const zone_txn_t *txn, const edit_t *edit)
+/* The nearest one that may have records. */
+static edit_t *find_edit_behind(const zone_txn_t *txn, const edit_t *edit)
 {
-	const edit_t *next = NULL;
+	edit_t *next = NULL;
 	const behind_t behind = { *edit, &next };
-	(void)tfind(&behind, &txn->edits, cmp_behind);
+	(void)tfind(&behind, &txn->filled, cmp_behind);
 	return next;
 }
 
-/* True if a touched name below `owner` has records. */
-static bool see_edits_below(const zone_txn_t *txn, const edit_t *owner)
+/* Begin to keep the names with records, as there is a first question. */
+static knot_err_t txn_list_filled(zone_txn_t *txn)
 {
-	const edit_t *edit = find_edit_behind(txn, owner);
-	while (edit != NULL && edit->records.count == 0 && knot_name_in(edit->owner, owner->owner)) {
-		edit = find_edit_behind(txn, edit);
+	edits_t list;
+	if (txn->filled_number != 0) {
+		return KNOT_OK;
 	}
-	return edit != NULL && edit->records.count > 0 && knot_name_in(edit->owner, owner->owner);
+	knot_err_t err = list_edits(txn, &list);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	txn->filled_number = ++txn->filled_count;
+	for (size_t i = 0; err == KNOT_OK && i < list.count; i++) {
+		err = list.edits[i]->records.count > 0 ? txn_note_filled(txn, list.edits[i]) : KNOT_OK;
+	}
+	free(list.edits);
+	if (err != KNOT_OK) {
+		tdestroy(txn->filled, keep_edit);
+		txn->filled = NULL;
+		txn->filled_number = 0;
+	}
+	return err;
 }
 
-/* True if a name below `owner` that was not touched has records. */
-static bool see_base_below(const zone_txn_t *txn, const zone_tree_t *tree, knot_name_t owner, zone_tree_iter_t *iter)
+/* True if a touched name below `owner` has records. Those that have none any more are let go, so each costs once. */
+static bool see_edits_below(zone_txn_t *txn, const edit_t *owner)
 {
+	for (;;) {
+		edit_t *edit = find_edit_behind(txn, owner);
+		if (edit == NULL || !knot_name_in(edit->owner, owner->owner)) {
+			return false;
+		}
+		if (edit->records.count > 0) {
+			return true;
+		}
+		tdelete(edit, &txn->filled, cmp_edits);
+		edit->filled_number = 0;
+	}
+}
+
+/*
+ * True if a name below `owner` that was not touched has records. Once touched, a name remains so; so the first touched
+ * one of a walk keeps where the walk ended, and the next walk goes on there.
+ */
+static bool see_base_below(const zone_txn_t *txn, unsigned number, knot_name_t owner, zone_tree_iter_t *iter)
+{
+	const zone_tree_t *tree = number == 0 ? &txn->base->auth : zone_glue_tree(txn->base);
 	const zone_arena_view_t *view = &txn->base->arena;
+	edit_t *first = NULL;
 	bool is_below = true, found = false;
+	zone_ref_t ref = 0;
 	zone_tree_seek(view, tree, owner, iter);
-	for (zone_ref_t ref; !found && is_below && (ref = zone_tree_next(iter)) != 0;) {
+	while (!found && is_below && (ref = zone_tree_next(iter)) != 0) {
 		const zone_node_t *node = zone_at(view, ref);
 		knot_name_t name = zone_node_owner(node);
 		wanted_t wanted;
 		is_below = knot_name_in(name, owner);
-		found = is_below && name.len > owner.len && zone_node_rrset_count(node) > 0 &&
-			find_edit(txn, name, &wanted) == NULL;
+		edit_t *edit = is_below ? find_edit(txn, name, &wanted) : NULL;
+		found = is_below && name.len > owner.len && zone_node_rrset_count(node) > 0 && edit == NULL;
+		first = first == NULL ? edit : first;
+		zone_ref_t skip = edit != NULL ? edit->skips[number] : 0;
+		if (skip == SKIP_END) {
+			ref = 0;
+			break;
+		}
+		if (skip != 0) {
+			zone_tree_seek(view, tree, zone_node_owner(zone_at(view, skip)), iter);
+		}
+	}
+	if (first != NULL) {
+		first->skips[number] = ref != 0 ? ref : SKIP_END;
 	}
 	return found;
 }
 
-knot_err_t zone_txn_find_below(const zone_txn_t *txn, knot_name_t owner)
+knot_err_t zone_txn_find_below(zone_txn_t *txn, knot_name_t owner)
 {
 	wanted_t wanted;
 	if (!knot_name_in(owner, txn->origin)) {
 		return KNOT_ENONODE;
+	}
+	knot_err_t err = txn_list_filled(txn);
+	if (err != KNOT_OK) {
+		return err;
 	}
 	(void)find_edit(txn, owner, &wanted);
 	bool found = see_edits_below(txn, &wanted.edit);
@@ -565,14 +646,14 @@ knot_err_t zone_txn_find_below(const zone_txn_t *txn, knot_name_t owner)
 		if (iter == NULL) {
 			return KNOT_ENOMEM;
 		}
-		found = see_base_below(txn, &txn->base->auth, wanted.edit.owner, iter) ||
-			see_base_below(txn, zone_glue_tree(txn->base), wanted.edit.owner, iter);
+		found = see_base_below(txn, 0, wanted.edit.owner, iter) ||
+			see_base_below(txn, 1, wanted.edit.owner, iter);
 		free(iter);
 	}
 	return found ? KNOT_OK : KNOT_ENONODE;
 }
 
-knot_err_t zone_txn_find(const zone_txn_t *txn, knot_name_t owner)
+knot_err_t zone_txn_find(zone_txn_t *txn, knot_name_t owner)
 {
 	wanted_t wanted;
 	if (!knot_name_in(owner, txn->origin)) {

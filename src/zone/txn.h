@@ -62,13 +62,14 @@ KNOT_MUST_USE knot_err_t zone_txn_find_ttl(const zone_txn_t *txn, knot_name_t ow
  * KNOT_OK if the name is there now: it is the apex, or has records, or is an empty non-terminal. KNOT_ENONODE.
  * KNOT_ENOMEM. Cost, of a name without records: that of zone_txn_find_below().
  */
-KNOT_MUST_USE knot_err_t zone_txn_find(const zone_txn_t *txn, knot_name_t owner);
+KNOT_MUST_USE knot_err_t zone_txn_find(zone_txn_t *txn, knot_name_t owner);
 
 /**
  * KNOT_OK if a name strictly below `owner` has records now, glue included, those of an NSEC3 chain not. KNOT_ENONODE.
- * KNOT_ENOMEM. Cost: a search, and one for each name below that lost its records in this transaction.
+ * KNOT_ENOMEM. Cost: a search, and one for each name below that lost its records since the last question about this
+ * name; the first question: one for each name that was touched.
  */
-KNOT_MUST_USE knot_err_t zone_txn_find_below(const zone_txn_t *txn, knot_name_t owner);
+KNOT_MUST_USE knot_err_t zone_txn_find_below(zone_txn_t *txn, knot_name_t owner);
 
 /** True if a name strictly above `owner` has a DNAME now. Cost: a walk down the trees, and a search for each name
  * above. */

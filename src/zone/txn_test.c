@@ -456,6 +456,83 @@ static void test_remove_all(void **state)
 	zone_contents_free(base);
 }
 
+/* All names of up to three labels out of three, below the apex. */
+enum { BELOW_NAMES = 3 + 9 + 27 };
+
+static knot_name_t below_name(unsigned i, uint8_t wire[static 16])
+{
+	unsigned depth = i < 3 ? 1 : i < 3 + 9 ? 2 : 3, rest = i - (depth > 1 ? 3 : 0) - (depth > 2 ? 9 : 0);
+	size_t len = 0;
+	for (unsigned j = 0; j < depth; j++, rest /= 3) {
+		wire[len++] = 1;
+		wire[len++] = (uint8_t)('p' + rest % 3);
+	}
+	memcpy(wire + len, "\4zone", 6);
+	return knot_name_of(wire);
+}
+
+typedef struct {
+	knot_name_t name;
+	bool found;
+} below_seen_t;
+
+static bool see_below(const zone_rr_t *rr, void *ctx)
+{
+	below_seen_t *seen = ctx;
+	seen->found |= rr->owner.len > seen->name.len && knot_name_in(rr->owner, seen->name);
+	return true;
+}
+
+static void below_step(zone_txn_t *txn, size_t *mark)
+{
+	static const knot_bytes_t target = { (const uint8_t *)"\1x\4zone", 8 };
+	uint8_t wire[16];
+	knot_err_t err;
+	knot_name_t name = below_name(draw(BELOW_NAMES), wire);
+	switch (draw(8)) {
+	case 0: *mark = zone_txn_mark(txn); break;
+	case 1: zone_txn_rollback(txn, *mark); break;
+	case 2:
+	case 3:
+	case 4:
+		err = name.label_count == 2 && wire[1] == 'p'
+				      ? zone_txn_put(txn, name, KNOT_TYPE_NS, 60, target)
+				      : zone_txn_put(txn, name, KNOT_TYPE_A, 60, (knot_bytes_t){ wire, 4 });
+		assert_true(err == KNOT_OK || err == KNOT_EISRECORD);
+		break;
+	default:
+		err = zone_txn_remove_all(txn, name, 0);
+		assert_true(err == KNOT_OK || err == KNOT_ENONODE);
+		break;
+	}
+}
+
+/* What is below a name, by a walk through all records, whatever happened before. */
+static void test_below(void **state)
+{
+	(void)state;
+	enum { WORLDS = 100, STEPS = 100 };
+	const bool none[KNOT_LEN(lines)] = { false };
+	zone_contents_t *base = build_fresh(none, 1), *next;
+	zone_txn_t *txn;
+	for (unsigned world = 0; world < WORLDS; world++) {
+		assert_int_equal(zone_txn_begin(base, &params, &txn), KNOT_OK);
+		size_t mark = zone_txn_mark(txn);
+		for (unsigned step = 0; step < STEPS; step++) {
+			uint8_t wire[16];
+			below_step(txn, &mark);
+			below_seen_t seen = { .name = below_name(draw(BELOW_NAMES), wire) };
+			assert_int_equal(zone_txn_each(txn, see_below, &seen), KNOT_OK);
+			assert_int_equal(zone_txn_find_below(txn, seen.name), seen.found ? KNOT_OK : KNOT_ENONODE);
+		}
+		zone_txn_unmark(txn);
+		assert_int_equal(zone_txn_commit(txn, &next), KNOT_OK);
+		zone_contents_free(base);
+		base = next;
+	}
+	zone_contents_free(base);
+}
+
 /* Names that are there, with records or only above others that have some, through what is put and removed. */
 static void test_names(void **state)
 {
@@ -933,7 +1010,7 @@ int main(void)
 		cmocka_unit_test(test_memory_is_bounded), cmocka_unit_test(test_small_zones),
 		cmocka_unit_test(test_growth_is_shared), cmocka_unit_test(test_links_are_bounded),
 		cmocka_unit_test(test_chunks_are_bounded), cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_remove_all), cmocka_unit_test(test_names), cmocka_unit_test(test_ttl),
-		cmocka_unit_test(test_dname), cmocka_unit_test(test_chain_comes) };
+		cmocka_unit_test(test_remove_all), cmocka_unit_test(test_names), cmocka_unit_test(test_below),
+		cmocka_unit_test(test_ttl), cmocka_unit_test(test_dname), cmocka_unit_test(test_chain_comes) };
 	return cmocka_run_group_tests(tests, scan_records, free_records);
 }
