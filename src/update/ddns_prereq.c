@@ -17,6 +17,8 @@ typedef struct {
 	knot_name_t owner; /* lower case */
 	uint16_t type;
 	knot_bytes_t rdata; /* canonical */
+	bool is_seen;       /* the zone has it */
+	bool has_others;    /* of the first one of an RRset: the zone has records of it that aren't here */
 } prereq_record_t;
 
 typedef struct {
@@ -48,8 +50,11 @@ static knot_err_t prereq_gather(prereq_list_t *list, size_t max, const ddns_rr_t
 	knot_name_lower(rr->owner, wire);
 	memcpy(rdata, rr->rdata.data, rr->rdata.len);
 	knot_rdata_canonical(rr->type, (knot_mut_bytes_t){ rdata, rr->rdata.len });
-	*record = (prereq_record_t){ { wire, rr->owner.len, rr->owner.label_count }, rr->type,
-		{ rdata, rr->rdata.len } };
+	*record = (prereq_record_t){
+		.owner = { wire, rr->owner.len, rr->owner.label_count },
+		.type = rr->type,
+		.rdata = { rdata, rr->rdata.len },
+	};
 	list->records[list->count++] = record;
 	return KNOT_OK;
 }
@@ -143,58 +148,86 @@ static knot_err_t prereq_check_form(const ddns_t *ddns, const ddns_rr_t *rr)
 
 /* ---- Whole RRsets ---- */
 
-static int prereq_cmp_data(const prereq_record_t *a, const prereq_record_t *b)
-{
-	return knot_rdata_cmp(a->rdata, b->rdata);
-}
-
 static int prereq_cmp(const void *va, const void *vb)
 {
 	const prereq_record_t *a = *(prereq_record_t *const *)va, *b = *(prereq_record_t *const *)vb;
 	int order = knot_name_cmp(a->owner, b->owner);
 	order = order != 0 ? order : (a->type > b->type) - (a->type < b->type);
-	return order != 0 ? order : prereq_cmp_data(a, b);
+	return order != 0 ? order : knot_rdata_cmp(a->rdata, b->rdata);
 }
 
-/* The records of one RRset in a list that is sorted, each once. */
+/* Those of one name in a list that is sorted, each once. */
 typedef struct {
 	prereq_record_t *const *records;
 	size_t count;
-	size_t seen; /* so many of them the zone has */
-	bool has_others;
-} prereq_set_t;
+} prereq_name_t;
 
+/* The position of the first record that isn't before this one. */
+static size_t prereq_seek(const prereq_name_t *name, uint16_t type, knot_bytes_t rdata)
+{
+	size_t begin = 0, end = name->count;
+	while (begin < end) {
+		size_t middle = begin + (end - begin) / 2;
+		const prereq_record_t *at = name->records[middle];
+		bool is_before = at->type != type ? at->type < type : knot_rdata_cmp(at->rdata, rdata) < 0;
+		begin = is_before ? middle + 1 : begin;
+		end = is_before ? end : middle;
+	}
+	return begin;
+}
+
+/* A record that the zone has: it is one of them, or the RRset of its type, if that is one of theirs, has others. */
 static bool prereq_see_record(const zone_rr_t *rr, void *ctx)
 {
-	prereq_set_t *set = ctx;
-	prereq_record_t wanted = *set->records[0], *key = &wanted;
-	if (rr->type == wanted.type) {
-		wanted.rdata = rr->rdata;
-		bool found = bsearch(&key, set->records, set->count, sizeof(*set->records), prereq_cmp) != NULL;
-		set->seen += found;
-		set->has_others = !found;
+	const prereq_name_t *name = ctx;
+	size_t pos = prereq_seek(name, rr->type, rr->rdata);
+	prereq_record_t *at = pos < name->count ? name->records[pos] : NULL;
+	if (at != NULL && at->type == rr->type && knot_rdata_cmp(at->rdata, rr->rdata) == 0) {
+		at->is_seen = true;
+		return true;
 	}
-	return !set->has_others;
+	pos = prereq_seek(name, rr->type, (knot_bytes_t){ NULL, 0 });
+	if (pos < name->count && name->records[pos]->type == rr->type) {
+		name->records[pos]->has_others = true;
+	}
+	return true;
 }
 
-static knot_err_t prereq_check_set(const ddns_t *ddns, prereq_set_t *set, uint16_t *ret_rcode)
+static size_t prereq_set_len(prereq_record_t *const *records, size_t count)
 {
-	const prereq_record_t *first = set->records[0];
-	knot_err_t err = zone_txn_each_of(ddns->update->txn, first->owner, prereq_see_record, set);
-	if (err == KNOT_OK && !set->has_others && set->seen == set->count) {
-		return KNOT_OK;
+	size_t len = 1;
+	while (len < count && records[len]->type == records[0]->type) {
+		len++;
 	}
-	if (err == KNOT_ENOMEM) {
-		return err;
-	}
-	*ret_rcode = KNOT_RCODE_NXRRSET;
-	prereq_say(ddns, first->owner, first->type, set->records, set->count, *ret_rcode);
-	return KNOT_EPREREQ;
+	return len;
 }
 
-static bool prereq_is_same_set(const prereq_record_t *a, const prereq_record_t *b)
+static bool prereq_is_met(prereq_record_t *const *set, size_t count)
 {
-	return a->type == b->type && knot_name_eq(a->owner, b->owner);
+	bool is_met = !set[0]->has_others;
+	for (size_t i = 0; is_met && i < count; i++) {
+		is_met = set[i]->is_seen;
+	}
+	return is_met;
+}
+
+/* All RRsets of a name, in one walk through the records that the zone has there. */
+static knot_err_t prereq_check_name(const ddns_t *ddns, prereq_name_t *name, uint16_t *ret_rcode)
+{
+	knot_name_t owner = name->records[0]->owner;
+	if (zone_txn_each_of(ddns->update->txn, owner, prereq_see_record, name) == KNOT_ENOMEM) {
+		return KNOT_ENOMEM;
+	}
+	for (size_t at = 0, len; at < name->count; at += len) {
+		prereq_record_t *const *set = name->records + at;
+		len = prereq_set_len(set, name->count - at);
+		if (!prereq_is_met(set, len)) {
+			*ret_rcode = KNOT_RCODE_NXRRSET;
+			prereq_say(ddns, owner, set[0]->type, set, len, *ret_rcode);
+			return KNOT_EPREREQ;
+		}
+	}
+	return KNOT_OK;
 }
 
 /* Sort, and drop what the message says twice. */
@@ -219,12 +252,12 @@ static knot_err_t prereq_check_sets(const ddns_t *ddns, prereq_list_t *list, uin
 		prereq_sort(list);
 	}
 	for (size_t at = 0; err == KNOT_OK && at < list->count;) {
-		prereq_set_t set = { .records = list->records + at };
-		while (at < list->count && prereq_is_same_set(set.records[0], list->records[at])) {
+		prereq_name_t name = { .records = list->records + at };
+		while (at < list->count && knot_name_eq(name.records[0]->owner, list->records[at]->owner)) {
 			at++;
-			set.count++;
+			name.count++;
 		}
-		err = prereq_check_set(ddns, &set, ret_rcode);
+		err = prereq_check_name(ddns, &name, ret_rcode);
 	}
 	return err;
 }

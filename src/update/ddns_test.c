@@ -594,6 +594,8 @@ typedef struct {
 	size_t deep_at; /* of a name of 120 labels; 0: there is none */
 } crowd_t;
 
+enum { FIRST_TYPE = 20000, CROWD_TYPES = 2500, CROWD_BELOW = 2000 };
+
 /* A record of the name with this label (NULL: none) below the apex, or below the deep name. False: the message is full.
  */
 static bool crowd_put(crowd_t *crowd, const char *label, bool is_deep, uint16_t type, uint16_t class, uint32_t ttl,
@@ -636,6 +638,13 @@ static bool crowd_put(crowd_t *crowd, const char *label, bool is_deep, uint16_t 
 	crowd->count++;
 	store_be16(m->bytes + 8, (uint16_t)crowd->count);
 	return true;
+}
+
+/* All that there are so far are prerequisites. */
+static void crowd_count_prereqs(crowd_t *crowd)
+{
+	store_be16(crowd->message.bytes + 6, (uint16_t)crowd->count);
+	store_be16(crowd->message.bytes + 8, 0);
 }
 
 /* One record more. False: the message is full. */
@@ -701,21 +710,64 @@ static bool crowd_deleted(crowd_t *crowd, unsigned i)
 			: crowd_put(crowd, NULL, true, KNOT_TYPE_DNAME, KNOT_CLASS_IN, 60, "ns");
 }
 
-/* CPU time for a message, nanoseconds; the best of some. */
-static double crowd_time(crowd_cb put_one)
+/* Names below one, in two messages as one has no room for both: put, deleted, and a DNAME that comes and goes. */
+static bool crowd_below(crowd_t *crowd, unsigned i)
 {
-	static crowd_t crowd;
+	return i < CROWD_BELOW &&
+	       crowd_put(crowd, crowd_text("", "-", i), true, KNOT_TYPE_A, KNOT_CLASS_IN, 60, "192.0.2.1");
+}
+
+static bool crowd_dnames(crowd_t *crowd, unsigned i)
+{
+	if (i < CROWD_BELOW) {
+		return crowd_put(crowd, crowd_text("", "-", i), true, KNOT_TYPE_ANY, KNOT_CLASS_ANY, 0, NULL);
+	}
+	return i % 2 == 0 ? crowd_put(crowd, NULL, true, KNOT_TYPE_DNAME, KNOT_CLASS_IN, 60, "ns")
+			  : crowd_put(crowd, NULL, true, KNOT_TYPE_DNAME, KNOT_CLASS_ANY, 0, NULL);
+}
+
+/* As many types of one name; and as prerequisites, each an RRset. */
+static bool crowd_types(crowd_t *crowd, unsigned i)
+{
+	return i < CROWD_TYPES &&
+	       crowd_put(crowd, "n", false, (uint16_t)(FIRST_TYPE + i), KNOT_CLASS_IN, 60, "\\# 1 00");
+}
+
+static bool crowd_type_prereqs(crowd_t *crowd, unsigned i)
+{
+	bool is_put = i < CROWD_TYPES &&
+		      crowd_put(crowd, "n", false, (uint16_t)(FIRST_TYPE + i), KNOT_CLASS_IN, 0, "\\# 1 00");
+	crowd_count_prereqs(crowd);
+	return is_put;
+}
+
+static void crowd_fill(crowd_t *crowd, crowd_cb put_one)
+{
+	crowd->message = *make_message("");
+	crowd->count = 0;
+	crowd->deep_at = 0;
+	while (put_one(crowd, crowd->count)) {}
+}
+
+/* CPU time for a message behind another one (NULL: none), nanoseconds; the best of some. */
+static double crowd_time(crowd_cb put_one, crowd_cb put_before)
+{
+	static crowd_t crowd, before;
 	double best = 0;
-	crowd.message = *make_message("");
-	crowd.count = 0;
-	crowd.deep_at = 0;
-	while (put_one(&crowd, crowd.count)) {}
+	crowd_fill(&crowd, put_one);
+	if (put_before != NULL) {
+		crowd_fill(&before, put_before);
+	}
 	for (unsigned run = 0; run < 3; run++) {
 		update_t update;
 		ddns_t *ddns;
 		struct timespec from, to;
 		assert_int_equal(update_begin(params.origin, UPDATE_DDNS, base, &update), KNOT_OK);
 		assert_int_equal(ddns_begin(&update, NULL, NULL, &ddns), KNOT_OK);
+		if (put_before != NULL) {
+			const knot_bytes_t message = { before.message.bytes, before.message.len };
+			assert_int_equal(ddns_apply(ddns, message).rcode, KNOT_RCODE_NOERROR);
+		}
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
 		ddns_result_t result = ddns_apply(ddns, (knot_bytes_t){ crowd.message.bytes, crowd.message.len });
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
@@ -736,20 +788,23 @@ static void test_costs(void **state)
 		const char *what;
 		crowd_cb put_one;
 		unsigned max; /* times what a record of a name of its own costs */
+		crowd_cb put_before;
 	} crowds[] = {
-		{ "records of one name", crowd_records, 3 },
-		{ "TTLs of one RRset", crowd_ttls, 3 },
-		{ "records that come and go", crowd_coming_and_going, 3 },
-		{ "name servers of the apex", crowd_apex_ns, 3 },
-		{ "aliases beside data", crowd_aliases, 3 },
-		{ "deep names", crowd_deep_names, 20 },
-		{ "a DNAME above deleted names", crowd_deleted, 20 },
+		{ "records of one name", crowd_records, 3, NULL },
+		{ "TTLs of one RRset", crowd_ttls, 3, NULL },
+		{ "records that come and go", crowd_coming_and_going, 3, NULL },
+		{ "name servers of the apex", crowd_apex_ns, 3, NULL },
+		{ "aliases beside data", crowd_aliases, 3, NULL },
+		{ "deep names", crowd_deep_names, 20, NULL },
+		{ "a DNAME above deleted names", crowd_deleted, 20, NULL },
+		{ "prerequisites of one name", crowd_type_prereqs, 2, crowd_types },
+		{ "DNAMEs above names that were deleted", crowd_dnames, 20, crowd_below },
 	};
 	unsigned slow_count = 0;
-	double plain = crowd_time(crowd_names);
+	double plain = crowd_time(crowd_names, NULL);
 	print_message("%.0f ns per record: names\n", plain);
 	for (size_t i = 0; i < KNOT_LEN(crowds); i++) {
-		double took = crowd_time(crowds[i].put_one);
+		double took = crowd_time(crowds[i].put_one, crowds[i].put_before);
 		bool is_slow = took > crowds[i].max * plain;
 		print_message("%.0f ns per record: %s%s\n", took, crowds[i].what, is_slow ? ": too slow" : "");
 		slow_count += is_slow;
