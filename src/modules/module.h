@@ -27,6 +27,7 @@ typedef struct {
 	uint8_t cookie[24];   /* for the reply, client's part first (RFC 9018 4) */
 	uint16_t finish_len;  /* bytes of options, heads included, that finish() will put: gates add theirs */
 	uint64_t started_ns;  /* when a module began to measure the time that the request takes; 0: none does */
+	uint64_t used_ns;     /* CPU that the thread had used then, or a moment before */
 	const module_instance_t *limiter; /* of mod-rrl, the last that looked at the request; NULL: none did */
 } module_notes_t;
 

@@ -18,7 +18,11 @@
 #include <stdlib.h>
 #include <syslog.h>
 
-enum { NS_PER_US = 1000, TIME_MAX_NS = 1000000000 /* of one request */ };
+enum {
+	NS_PER_US = 1000,
+	TIME_MAX_NS = 1000000000, /* of one request */
+	SAMPLE_NS = 50000         /* that often a thread reads how much CPU it has used */
+};
 enum { COUNT_SLIPPED, COUNT_DROPPED, COUNT_DROPPED_TIME, COUNT_LIMITED, COUNT_END };
 
 /** What a block's instances share. */
@@ -221,6 +225,37 @@ __attribute__((noinline)) static answer_refusal_t rrl_limit(
 	return rrl->is_dry ? ANSWER_REFUSAL_NONE : slips ? ANSWER_REFUSAL_TRUNCATED : ANSWER_REFUSAL_SILENT;
 }
 
+/*
+ * What counts is time of the CPU, but to read it is a system call. So a thread reads it only when its last reading is
+ * SAMPLE_NS old, and after a request that took that long: it may have been preempted. Of a shorter one the time that
+ * passed is taken.
+ */
+static void rrl_begin_time(module_notes_t *notes)
+{
+	static _Thread_local struct {
+		uint64_t at_ns, used_ns;
+	} sample;
+	uint64_t now_ns = sys_clock_ns();
+	if (now_ns - sample.at_ns >= SAMPLE_NS) {
+		sample.used_ns = sys_clock_thread_ns();
+		sample.at_ns = now_ns;
+	}
+	notes->started_ns = now_ns;
+	notes->used_ns = sample.used_ns;
+}
+
+/* At most SAMPLE_NS too much, if it was preempted. */
+static uint64_t rrl_spent_ns(const module_notes_t *notes)
+{
+	uint64_t passed_ns = sys_clock_ns() - notes->started_ns;
+	if (passed_ns < SAMPLE_NS) {
+		return passed_ns;
+	}
+	uint64_t used_ns = sys_clock_thread_ns() - notes->used_ns;
+	uint64_t spent_ns = used_ns < passed_ns ? used_ns : passed_ns;
+	return spent_ns < TIME_MAX_NS ? spent_ns : TIME_MAX_NS;
+}
+
 static answer_refusal_t rrl_gate_stream(const rrl_t *rrl, const answer_source_t *source, module_notes_t *notes)
 {
 	if (rrl->shared->times == NULL) {
@@ -236,7 +271,9 @@ static answer_refusal_t rrl_gate_stream(const rrl_t *rrl, const answer_source_t 
 			return ANSWER_REFUSAL_SILENT;
 		}
 	}
-	notes->started_ns = notes->started_ns == 0 ? sys_clock_ns() : notes->started_ns;
+	if (notes->started_ns == 0) {
+		rrl_begin_time(notes);
+	}
 	return ANSWER_REFUSAL_NONE;
 }
 
@@ -281,9 +318,8 @@ static void rrl_answered(module_instance_t *instance, const module_answered_t *w
 			rrl_is_second(rrl, what->notes)) {
 		return;
 	}
-	uint64_t spent_ns = sys_clock_ns() - what->notes->started_ns;
-	rrl_table_charge(rrl->shared->times, source->remote, spent_ns < TIME_MAX_NS ? spent_ns : TIME_MAX_NS,
-			source->turn->now_us, (uint32_t)spent_ns);
+	uint64_t spent_ns = rrl_spent_ns(what->notes);
+	rrl_table_charge(rrl->shared->times, source->remote, spent_ns, source->turn->now_us, (uint32_t)spent_ns);
 }
 
 static const sys_counter_info_t *rrl_item(const module_instance_t *instance, unsigned index)

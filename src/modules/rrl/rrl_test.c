@@ -112,7 +112,8 @@ static void test_time(void **state)
 	module_instance_t *instance = chain->instances[0];
 	assert_int_equal(instance->api->gate(instance, &source, &request, &notes), ANSWER_REFUSAL_NONE);
 	assert_true(notes.started_ns > 0);
-	notes.started_ns -= 50000; /* it takes 50 us */
+	notes.started_ns -= 60000; /* it takes 60 us */
+	notes.used_ns -= 60000;
 	const module_answered_t answered = {
 		.report = &report, .source = &source, .notes = &notes, .response_len = 100
 	};
@@ -124,6 +125,30 @@ static void test_time(void **state)
 	counts[0] = '\0';
 	(void)module_chain_counters(chain, NULL, list, NULL);
 	assert_string_equal(counts, "0 0 1 ");
+	module_chain_free(chain);
+}
+
+/* What passes while others have the CPU isn't charged: of 900 ms that each request takes it used 900, 0 and 200, of a
+ * second that there is. */
+static void test_time_of_others(void **state)
+{
+	(void)state;
+	module_chain_t *chain = test_gate_chain(conf_text, "mod-rrl", "slow");
+	const answer_request_t request = { .kind = ANSWER_KIND_LOOKUP };
+	struct sockaddr_storage from = test_gate_address("192.0.2.1");
+	const answer_source_t source = { ANSWER_TCP4, .remote = (const struct sockaddr *)&from, .turn = &at_once };
+	answer_report_t report = { .verdict = KNOT_MSG_OK };
+	static const uint64_t used_ns[] = { 900000000, 0, 200000000, 0 };
+	for (unsigned i = 0; i < KNOT_LEN(used_ns); i++) {
+		module_chains_t chains = { .server = chain };
+		answer_guests_t guests = module_guests(&chains);
+		assert_int_equal(guests.gate(guests.ctx, &source, &request),
+				i == 3 ? ANSWER_REFUSAL_SILENT : ANSWER_REFUSAL_NONE);
+		chains.notes.started_ns -= 900000000;
+		chains.notes.used_ns -= used_ns[i];
+		const module_answered_t answered = { .report = &report, .source = &source, .notes = &chains.notes };
+		module_chain_answered(chain, &answered);
+	}
 	module_chain_free(chain);
 }
 
@@ -169,6 +194,7 @@ static void test_time_of_server_and_zone(void **state)
 		answer_guests_t guests = module_guests(&chains);
 		assert_int_equal(guests.gate(guests.ctx, &source, &request), ANSWER_REFUSAL_NONE);
 		chains.notes.started_ns -= i == 0 ? 600000000 : 0;
+		chains.notes.used_ns -= i == 0 ? 600000000 : 0;
 		const module_answered_t answered = { .report = &report, .source = &source, .notes = &chains.notes };
 		module_chain_answered(server, &answered);
 		module_chain_answered(zone, &answered);
@@ -183,6 +209,7 @@ int main(void)
 		cmocka_unit_test(test_outcomes),
 		cmocka_unit_test(test_outlives_a_reload),
 		cmocka_unit_test(test_time),
+		cmocka_unit_test(test_time_of_others),
 		cmocka_unit_test(test_server_and_zone),
 		cmocka_unit_test(test_time_of_server_and_zone),
 	};
