@@ -42,7 +42,7 @@ static xdp_worker_t *new_worker(
 	worker->ifindex = kxdp_iface_index(iface);
 	worker->queue_index = index;
 	worker->thread = (sys_thread_t){
-		.cpu = (int)(number % sys_cpu_count()),
+		.cpu = sys_cpu_nth(number),
 		.counts = true,
 		.answers = true,
 		.run = xdp_worker_run,

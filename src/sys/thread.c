@@ -192,6 +192,20 @@ void sys_thread_join(sys_thread_t *thread)
 	}
 }
 
+int sys_cpu_nth(unsigned number)
+{
+	cpu_set_t set = own.had;
+	if (!own.is_aside && sched_getaffinity(0, sizeof(set), &set) != 0) {
+		return (int)(number % sys_cpu_count()); /* more CPUs than a set has room for */
+	}
+	unsigned left = number % (unsigned)CPU_COUNT(&set);
+	int cpu = 0;
+	while (!CPU_ISSET((unsigned)cpu, &set) || left-- > 0) {
+		cpu++;
+	}
+	return cpu;
+}
+
 unsigned sys_cpu_count(void)
 {
 	long count = sysconf(_SC_NPROCESSORS_ONLN);

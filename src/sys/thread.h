@@ -41,5 +41,9 @@ void sys_thread_step_aside(void);
 /** The calling thread has the CPUs again that sys_thread_step_aside() took from it. */
 void sys_thread_step_back(void);
 
+/** The number-th of the CPUs that the calling thread has, or had before it stepped aside; after the last comes the
+ * first again. So a worker can be pinned wherever the operator lets the daemon run (cpuset, taskset). */
+int sys_cpu_nth(unsigned number);
+
 /** Online CPUs, at least 1. */
 unsigned sys_cpu_count(void);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "libknot/base/err.h"
 #include "src/sys/rcu.h"
 
 static cpu_set_t cpus_now(void)
@@ -167,12 +168,47 @@ static void heeds_the_operator(void **state)
 	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
 }
 
+/* Workers are pinned within the daemon's CPUs, also where the first of the machine isn't among them. */
+static void pins_within_what_it_has(void **state)
+{
+	(void)state;
+	cpu_set_t before = cpus_now(), two, one;
+	if (!have_two(&two)) {
+		return;
+	}
+	cpu_set_t rest = two;
+	int first = first_of(&two);
+	CPU_CLR(first, &rest);
+	int second = first_of(&rest);
+	const int want[] = { first, second, first, second };
+	for (unsigned i = 0; i < KNOT_LEN(want); i++) {
+		assert_int_equal(sys_cpu_nth(i), want[i]);
+	}
+
+	/* The same for a thread that has stepped aside. */
+	answering_t answering;
+	start_answering(&answering, first);
+	sys_thread_step_aside();
+	assert_int_equal(sys_cpu_nth(0), first);
+	sys_thread_step_back();
+	stop_answering(&answering);
+
+	CPU_ZERO(&one);
+	CPU_SET(second, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(sys_cpu_nth(i), second);
+	}
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_aside_and_back),
 		cmocka_unit_test(stays_where_nothing_is_free),
 		cmocka_unit_test(heeds_the_operator),
+		cmocka_unit_test(pins_within_what_it_has),
 	};
 	sys_rcu_register();
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
