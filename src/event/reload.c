@@ -104,7 +104,7 @@ knot_err_t server_build(conf_t *conf, const zonedb_t *old, server_build_t *ret_b
 		return err;
 	}
 	bool same_zones = merged.zones == NULL;
-	zonedb_t *db = same_zones ? zonedb_ref(old) : zonedb_new(merged.zones, merged.count);
+	zonedb_t *db = same_zones ? zonedb_ref(old) : zonedb_next(old, merged.zones, merged.count);
 	state_t *state;
 	err = db != NULL ? state_new(conf, db, &state) : KNOT_ENOMEM;
 	if (err != KNOT_OK) {
@@ -364,7 +364,6 @@ static void reload_adopt_zones(server_t *server, const server_build_t *made)
 	removed_t removed = { .server = server, .entries = malloc((gone_count + 1) * sizeof(entry_t *)) };
 	sys_mutex_lock(&server->jobs.lock);
 	server->zones = zones;
-	server->jobs.untried += made->fresh;
 	reload_each_missing(zonedb_zones(old), zonedb_count(old), zonedb_zones(zones), zonedb_count(zones),
 			reload_remove_entry, &removed);
 	saves_entries_changed(&server->saves);
@@ -425,7 +424,11 @@ knot_err_t server_apply(server_t *server, conf_t *take_conf, const server_change
 		reload_discard_build(&made, server->zones);
 		return err;
 	}
-	/* Nothing fails from here on. */
+	/* Nothing fails from here on. Commands may find zones by name that the published set doesn't list yet. */
+	sys_mutex_lock(&server->jobs.lock);
+	server->jobs.untried += made.fresh;
+	zonedb_link(made.state->zones);
+	sys_mutex_unlock(&server->jobs.lock);
 	(void)server_open_logs(conf, server->params.uid, server->params.gid);
 	reload_tell_what_waits(server, conf);
 	state_t *old = state_publish(&server->root, made.state);

@@ -279,6 +279,7 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	server->edit.version = params->db_version;
 	server->zones = made.state->zones;
 	server->jobs.untried = made.fresh;
+	zonedb_link(made.state->zones);
 	(void)state_publish(&server->root, made.state);
 	*ret_server = server;
 	return KNOT_OK;

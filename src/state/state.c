@@ -51,7 +51,15 @@ const module_chain_t *state_zone_modules(const state_t *state, const zone_t *zon
 	return found != NULL ? found->chain : NULL;
 }
 
-static knot_err_t state_add_zone_modules(state_t *state, const conf_zone_t *conf_zone, size_t *max)
+/* The zone of the configuration's index: that of the set at the same place, as its new zones can't be found by name yet
+ * (zonedb_link()). */
+static const zone_t *state_zone_at(const state_t *state, size_t index, knot_name_t name)
+{
+	const zone_t *zone = index < zonedb_count(state->zones) ? zonedb_zones(state->zones)[index] : NULL;
+	return zone != NULL && knot_name_eq(zone_name(zone), name) ? zone : zonedb_find(state->zones, name);
+}
+
+static knot_err_t state_add_zone_modules(state_t *state, size_t index, const conf_zone_t *conf_zone, size_t *max)
 {
 	if (state->zone_modules_count == *max) {
 		*max = 2 * *max + 16;
@@ -61,7 +69,7 @@ static knot_err_t state_add_zone_modules(state_t *state, const conf_zone_t *conf
 		}
 		state->zone_modules = grown;
 	}
-	state_zone_modules_t made = { .zone = zonedb_find(state->zones, conf_zone->name) };
+	state_zone_modules_t made = { .zone = state_zone_at(state, index, conf_zone->name) };
 	knot_err_t err = made.zone != NULL ? module_chain_new(state->conf, conf_zone->modules, &made.chain)
 					   : KNOT_ENOZONE;
 	if (err == KNOT_OK) {
@@ -79,7 +87,7 @@ static knot_err_t state_make_zone_modules(state_t *state)
 	size_t max = 0;
 	for (size_t i = 0; i < state->conf->zone_count; i++) {
 		conf_zone_t zone = conf_zone(state->conf, i);
-		knot_err_t err = zone.modules.count > 0 ? state_add_zone_modules(state, &zone, &max) : KNOT_OK;
+		knot_err_t err = zone.modules.count > 0 ? state_add_zone_modules(state, i, &zone, &max) : KNOT_OK;
 		if (err != KNOT_OK) {
 			return err;
 		}

@@ -91,11 +91,35 @@ static void test_publish(void **unused)
 	sys_rcu_unregister();
 }
 
+/* Chains of zones that are in the set, but can't be found by name yet. */
+static void test_modules_of_new_zones(void **unused)
+{
+	(void)unused;
+	static const char text[] = "zone:\n  - domain: a\n  - domain: b\n    module: mod-stats\n";
+	sys_rcu_register();
+	zone_t *zones[] = { zone_new(knot_name_of((const uint8_t *)"\1a")),
+		zone_new(knot_name_of((const uint8_t *)"\1b")) };
+	zonedb_t *one = zonedb_new(zones, 1), *two = zonedb_next(one, zones, 2);
+	state_t *state;
+	assert_null(zonedb_find(two, zone_name(zones[1])));
+	assert_int_equal(state_new(load(text), two, &state), KNOT_OK);
+	assert_null(state_zone_modules(state, zones[0]));
+	assert_non_null(state_zone_modules(state, zones[1]));
+	zonedb_link(two);
+	zonedb_free(one);
+	assert_ptr_equal(zonedb_find(two, zone_name(zones[1])), zones[1]);
+	state_free(state);
+	zone_free(zones[0]);
+	zone_free(zones[1]);
+	sys_rcu_unregister();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_env_of_configuration),
 		cmocka_unit_test(test_publish),
+		cmocka_unit_test(test_modules_of_new_zones),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

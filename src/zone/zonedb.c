@@ -144,18 +144,38 @@ typedef struct {
 	unsigned taken;  /* `put` when it was found empty last */
 } wanted_t;
 
+/*
+ * The hash table of a set, and of the sets that were made of it by zonedb_next(). Slots are changed in place, each by
+ * one store, while there are readers: a free one gets a zone, and one with a zone gets `taken_out`. So readers pay
+ * nothing for it, and a zone more costs no copy of the table.
+ */
+typedef struct {
+	atomic_uint owners; /* sets */
+	uint64_t seed;
+	uint64_t *slots;  /* owned: open addressing */
+	size_t slots_len; /* bytes */
+	uint32_t slot_count;
+	uint32_t used; /* slots that aren't free, two thirds of all at first, three quarters at most */
+} table_t;
+
 struct zonedb {
 	wanted_t *wanted; /* owned */
 	atomic_uint owners;
-	uint64_t seed;
-	uint64_t *slots;  /* owned: open addressing, two thirds full at most */
-	size_t slots_len; /* bytes */
+	uint64_t seed; /* of the table, as the next two: no reader goes through its address */
+	uint64_t *slots;
 	uint32_t slot_count;
 	uint32_t count;
-	zone_t **zones;     /* owned, in canonical order */
-	uint8_t depth_max;  /* most labels of an apex */
-	uint64_t depths[2]; /* bit n: some apex has n labels */
+	table_t *table;  /* owned with others */
+	zone_t **zones;  /* owned, in canonical order */
+	zone_t **coming; /* owned: zones that zonedb_link() puts into the table; behind them those that it takes out */
+	size_t coming_count, going_count;
+	uint8_t depth_max;                               /* most labels of an apex */
+	uint64_t depths[2];                              /* bit n: some apex has n labels */
+	uint32_t depth_counts[KNOT_LABEL_COUNT_MAX + 1]; /* apexes of n labels; for the set after this one */
 };
+
+/* In place of a zone that was taken out: it has more labels than a name can have, so it is never what is looked for. */
+static const zone_t taken_out = { .label_count = UINT8_MAX };
 
 static bool has_depth(const zonedb_t *db, unsigned depth)
 {
@@ -223,7 +243,7 @@ static inline uint64_t tag_of(uint64_t hash)
 /* The next zone with the hash's tag from slot *at on, which moves behind it; NULL: there is none. */
 static inline zone_t *next_tagged(const zonedb_t *db, uint64_t hash, uint32_t *at)
 {
-	for (uint64_t slot; (slot = db->slots[*at]) != 0;) {
+	for (uint64_t slot; (slot = __atomic_load_n(&db->slots[*at], __ATOMIC_ACQUIRE)) != 0;) {
 		*at = *at + 1 < db->slot_count ? *at + 1 : 0;
 		if ((slot & ~ADDRESS_MASK) == tag_of(hash)) {
 			return (zone_t *)(uintptr_t)(slot & ADDRESS_MASK);
@@ -339,28 +359,43 @@ static int compare_zones(const void *a, const void *b)
 	return knot_name_cmp(zone_name(*(zone_t *const *)a), zone_name(*(zone_t *const *)b));
 }
 
-/* Copy the zones in canonical order, and note how many labels they have. */
+/* Note which numbers of labels there are. */
+static void set_depths(zonedb_t *db)
+{
+	for (unsigned depth = 0; depth <= KNOT_LABEL_COUNT_MAX; depth++) {
+		if (db->depth_counts[depth] > 0) {
+			db->depths[depth >> 6] |= UINT64_C(1) << (depth & 63);
+			db->depth_max = (uint8_t)depth;
+		}
+	}
+}
+
+/* Copy the zones in canonical order. */
 static void set_zones(zonedb_t *db, zone_t *const *zones)
 {
 	bool is_sorted = true;
 	for (size_t i = 0; i < db->count; i++) {
-		unsigned depth = zones[i]->label_count;
 		db->zones[i] = zones[i];
-		db->depths[depth >> 6] |= UINT64_C(1) << (depth & 63);
-		db->depth_max = depth > db->depth_max ? (uint8_t)depth : db->depth_max;
+		db->depth_counts[zones[i]->label_count]++;
 		is_sorted = is_sorted && (i == 0 || compare_zones(&zones[i - 1], &zones[i]) < 0);
 	}
 	if (!is_sorted) {
 		qsort(db->zones, db->count, sizeof(*db->zones), compare_zones);
 	}
+	set_depths(db);
 }
 
+/* The hash of the whole name, whichever numbers of labels the set's apexes have: of a zone that goes, none may be left.
+ */
 static uint64_t hash_zone(const zonedb_t *db, const zone_t *zone)
 {
+	const zonedb_t any = {
+		.seed = db->seed, .depths = { UINT64_MAX, UINT64_MAX }, .depth_max = KNOT_LABEL_COUNT_MAX
+	};
 	uint8_t key[KNOT_NAME_KEY_MAX];
 	suffix_t suffixes[KNOT_LABEL_COUNT_MAX + 1];
 	size_t key_len = knot_name_key(zone_name(zone), key);
-	return suffixes[hash_suffixes(db, key, key_len, suffixes, KNOT_LEN(suffixes)) - 1].hash;
+	return suffixes[hash_suffixes(&any, key, key_len, suffixes, KNOT_LEN(suffixes)) - 1].hash;
 }
 
 static void put_slot(zonedb_t *db, zone_t *zone, uint64_t hash)
@@ -370,7 +405,19 @@ static void put_slot(zonedb_t *db, zone_t *zone, uint64_t hash)
 	while (db->slots[at] != 0) {
 		at = at + 1 < db->slot_count ? at + 1 : 0;
 	}
-	db->slots[at] = (uintptr_t)zone | tag_of(hash);
+	__atomic_store_n(&db->slots[at], (uintptr_t)zone | tag_of(hash), __ATOMIC_RELEASE);
+	db->table->used++;
+}
+
+static void take_slot(zonedb_t *db, const zone_t *zone)
+{
+	uint64_t hash = hash_zone(db, zone), mine = (uintptr_t)zone | tag_of(hash);
+	uint32_t at = first_slot(db, hash);
+	while (db->slots[at] != mine) {
+		assert(db->slots[at] != 0);
+		at = at + 1 < db->slot_count ? at + 1 : 0;
+	}
+	__atomic_store_n(&db->slots[at], (uintptr_t)&taken_out | tag_of(hash), __ATOMIC_RELEASE);
 }
 
 /* Hashes ahead of the slots, which lie anywhere: their misses overlap. */
@@ -418,28 +465,150 @@ static uint64_t *map_slots(size_t room)
 	return (uint64_t *)(void *)base;
 }
 
-zonedb_t *zonedb_new(zone_t *const *zones, size_t count)
+static void free_table(table_t *take_table)
 {
-	zonedb_t *db = calloc(1, sizeof(*db));
-	if (db == NULL) {
+	if (take_table != NULL && atomic_fetch_sub_explicit(&take_table->owners, 1, memory_order_acq_rel) == 1) {
+		if (take_table->slots != NULL) {
+			munmap(take_table->slots, take_table->slots_len);
+		}
+		free(take_table);
+	}
+}
+
+/* A table without zones; NULL: out of memory. */
+static table_t *new_table(size_t count)
+{
+	table_t *table = calloc(1, sizeof(*table));
+	if (table == NULL) {
 		return NULL;
 	}
 	assert(count <= UINT32_MAX / 2);
+	atomic_init(&table->owners, 1);
+	table->slot_count = (uint32_t)(count + count / 2 + 2);
+	table->slots_len = slots_room(table->slot_count * sizeof(*table->slots));
+	table->slots = map_slots(table->slots_len);
+	if (table->slots == NULL || getrandom(&table->seed, sizeof(table->seed), 0) != sizeof(table->seed)) {
+		free_table(table);
+		return NULL;
+	}
+	return table;
+}
+
+/* A set with room for its zones; NULL: out of memory. take_table: owned also then; may be NULL. */
+static zonedb_t *new_set(table_t *take_table, size_t count)
+{
+	zonedb_t *db = take_table != NULL ? calloc(1, sizeof(*db)) : NULL;
+	if (db == NULL) {
+		free_table(take_table);
+		return NULL;
+	}
 	atomic_init(&db->owners, 1);
-	db->wanted = calloc(1, sizeof(*db->wanted));
+	db->table = take_table;
+	db->seed = take_table->seed;
+	db->slots = take_table->slots;
+	db->slot_count = take_table->slot_count;
 	db->count = (uint32_t)count;
-	db->slot_count = (uint32_t)(count + count / 2 + 2);
-	db->slots_len = slots_room(db->slot_count * sizeof(*db->slots));
-	db->slots = map_slots(db->slots_len);
+	db->wanted = calloc(1, sizeof(*db->wanted));
 	db->zones = malloc((count + 1) * sizeof(zone_t *));
-	if (db->slots == NULL || db->zones == NULL || db->wanted == NULL ||
-			getrandom(&db->seed, sizeof(db->seed), 0) != sizeof(db->seed)) {
+	if (db->zones == NULL || db->wanted == NULL) {
 		zonedb_free(db);
 		return NULL;
 	}
-	set_zones(db, zones);
-	fill_slots(db);
 	return db;
+}
+
+zonedb_t *zonedb_new(zone_t *const *zones, size_t count)
+{
+	zonedb_t *db = new_set(new_table(count), count);
+	if (db != NULL) {
+		set_zones(db, zones);
+		fill_slots(db);
+	}
+	return db;
+}
+
+/* ---- A set after another ---- */
+
+typedef struct {
+	zone_t **zones; /* NULL: they are only counted */
+	size_t count;
+} missing_t;
+
+/* Zones of `a` that aren't in `b`; both are in canonical order. */
+static void find_missing(zone_t *const *a, size_t a_count, zone_t *const *b, size_t b_count, missing_t *missing)
+{
+	size_t at = 0;
+	for (size_t i = 0; i < a_count; i++) {
+		while (at < b_count && b[at] != a[i] && knot_name_cmp(zone_name(b[at]), zone_name(a[i])) < 0) {
+			at++;
+		}
+		if (at < b_count && b[at] == a[i]) {
+			at++;
+			continue;
+		}
+		if (missing->zones != NULL) {
+			missing->zones[missing->count] = a[i];
+		}
+		missing->count++;
+	}
+}
+
+/* Copy the zones, looking only at those that come and go. */
+static void set_zones_after(zonedb_t *db, const zonedb_t *old, zone_t *const *zones)
+{
+	if (db->count > 0) {
+		memcpy(db->zones, zones, db->count * sizeof(zone_t *));
+	}
+	memcpy(db->depth_counts, old->depth_counts, sizeof(db->depth_counts));
+	for (size_t i = 0; i < db->coming_count; i++) {
+		db->depth_counts[db->coming[i]->label_count]++;
+	}
+	for (size_t i = 0; i < db->going_count; i++) {
+		db->depth_counts[db->coming[db->coming_count + i]->label_count]--;
+	}
+	set_depths(db);
+}
+
+zonedb_t *zonedb_next(const zonedb_t *old, zone_t *const *zones, size_t count)
+{
+	missing_t coming = { .count = 0 }, going = { .count = 0 };
+	table_t *table = old->table;
+	find_missing(zones, count, old->zones, old->count, &coming);
+	find_missing(old->zones, old->count, zones, count, &going);
+	if (table->used + coming.count > (uint64_t)table->slot_count * 3 / 4) {
+		return zonedb_new(zones, count);
+	}
+	atomic_fetch_add_explicit(&table->owners, 1, memory_order_relaxed);
+	zonedb_t *db = new_set(table, count);
+	if (db == NULL) {
+		return NULL;
+	}
+	db->coming = malloc((coming.count + going.count + 1) * sizeof(zone_t *));
+	if (db->coming == NULL) {
+		zonedb_free(db);
+		return NULL;
+	}
+	db->coming_count = coming.count;
+	db->going_count = going.count;
+	coming = (missing_t){ .zones = db->coming };
+	going = (missing_t){ .zones = db->coming + db->coming_count };
+	find_missing(zones, count, old->zones, old->count, &coming);
+	find_missing(old->zones, old->count, zones, count, &going);
+	set_zones_after(db, old, zones);
+	return db;
+}
+
+void zonedb_link(zonedb_t *db)
+{
+	for (size_t i = 0; i < db->coming_count; i++) {
+		put_slot(db, db->coming[i], hash_zone(db, db->coming[i]));
+	}
+	for (size_t i = 0; i < db->going_count; i++) {
+		take_slot(db, db->coming[db->coming_count + i]);
+	}
+	free(db->coming);
+	db->coming = NULL;
+	db->coming_count = db->going_count = 0;
 }
 
 zonedb_t *zonedb_ref(const zonedb_t *db)
@@ -452,9 +621,8 @@ zonedb_t *zonedb_ref(const zonedb_t *db)
 void zonedb_free(zonedb_t *take_db)
 {
 	if (take_db != NULL && atomic_fetch_sub_explicit(&take_db->owners, 1, memory_order_acq_rel) == 1) {
-		if (take_db->slots != NULL) {
-			munmap(take_db->slots, take_db->slots_len);
-		}
+		free_table(take_db->table);
+		free(take_db->coming);
 		free(take_db->zones);
 		free(take_db->wanted);
 		free(take_db);

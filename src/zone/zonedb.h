@@ -81,6 +81,21 @@ zone_contents_t *zone_publish(zone_t *zone, zone_contents_t *take_contents);
  */
 zonedb_t *zonedb_new(zone_t *const *zones, size_t count);
 
+/**
+ * The set that is to follow on `old`, of `count` zones in canonical order. If few differ, both share the hash table,
+ * and this costs two passes over arrays of pointers. NULL: out of memory. Zones that are new can't be found by name
+ * before zonedb_link(); zonedb_zones() has them. Sets follow on one another in a line: only the last that was linked
+ * may be `old`.
+ */
+zonedb_t *zonedb_next(const zonedb_t *old, zone_t *const *zones, size_t count);
+
+/**
+ * Make new zones of a set from zonedb_next() known to its table, and take those out that are gone. Before it is
+ * published, when nothing can fail any more: readers of the set before see that, too. No zone may be freed until these
+ * have ended. One writer at a time. O(zones that differ).
+ */
+void zonedb_link(zonedb_t *db);
+
 /** Another owner of the same set, for a configuration with the same zones. Each owner calls zonedb_free(). */
 zonedb_t *zonedb_ref(const zonedb_t *db);
 

@@ -197,6 +197,181 @@ static void test_oracle(void **state)
 	}
 }
 
+enum { READERS = 3 };
+
+/* ---- One set after another ---- */
+
+/* A set with some zones fewer and others more; zones[0..*count) are in it. gone: gets those that aren't any more. */
+static zonedb_t *step_set(const zonedb_t *old, zone_t **zones, size_t *count, zone_t **spare, size_t *spare_count)
+{
+	size_t kept = 0, dropped = 0, left = *spare_count;
+	zone_t *gone[MANY];
+	for (size_t i = 0; i < *count; i++) {
+		if (pick(50) == 0) {
+			gone[dropped++] = zones[i];
+		} else {
+			zones[kept++] = zones[i];
+		}
+	}
+	for (unsigned i = pick(60); i > 0 && left > 0; i--) {
+		zones[kept++] = spare[--left];
+	}
+	zonedb_t *sorted = zonedb_new(zones, kept);
+	zonedb_t *db = zonedb_next(old, zonedb_zones(sorted), kept);
+	assert_non_null(db);
+	zonedb_free(sorted);
+	memcpy(&spare[left], gone, dropped * sizeof(zone_t *));
+	*spare_count = left + dropped;
+	*count = kept;
+	return db;
+}
+
+/* Many sets that follow on one another, now and then one that is given up. */
+static void test_next(void **state)
+{
+	(void)state;
+	static zone_t *zones[MANY], *spare[MANY], *tried[MANY], *tried_spare[MANY];
+	size_t made = make_zones(3, zones), count = made / 2, spare_count = made - count;
+	memcpy(spare, zones + count, spare_count * sizeof(zone_t *));
+	zonedb_t *db = zonedb_new(zones, count);
+	for (unsigned i = 0; i < 60; i++) {
+		size_t tried_count = count, tried_left = spare_count;
+		memcpy(tried, zones, sizeof(zones));
+		memcpy(tried_spare, spare, sizeof(spare));
+		zonedb_free(step_set(db, tried, &tried_count, tried_spare, &tried_left));
+		zonedb_t *next = step_set(db, zones, &count, spare, &spare_count);
+		zonedb_link(next);
+		zonedb_free(db);
+		db = next;
+		assert_int_equal(zonedb_count(db), count);
+		for (size_t j = 0; j < spare_count; j++) {
+			assert_null(zonedb_find(db, zone_name(spare[j])));
+		}
+		for (size_t j = 0; j < count; j++) {
+			assert_ptr_equal(zonedb_find(db, zone_name(zones[j])), zones[j]);
+		}
+		if (i % 20 == 0) {
+			check_batches(db, zones, count, 3);
+		}
+	}
+	zonedb_free(db);
+	for (size_t i = 0; i < count; i++) {
+		zone_free(zones[i]);
+	}
+	for (size_t i = 0; i < spare_count; i++) {
+		zone_free(spare[i]);
+	}
+}
+
+/* From none to many and back, zone by zone: sets are made from nothing and from others. */
+static void test_next_one(void **state)
+{
+	(void)state;
+	enum { ONES = 40 };
+	static zone_t *zones[MANY];
+	size_t made = make_zones(2, zones), count = made < ONES ? made : ONES;
+	zonedb_t *all = zonedb_new(zones, count), *db = zonedb_new(NULL, 0);
+	zone_t *const *sorted = zonedb_zones(all);
+	for (size_t i = 1; i < 2 * count; i++) {
+		size_t first = i <= count ? 0 : i - count, end = i <= count ? i : count;
+		zonedb_t *next = zonedb_next(db, sorted + first, end - first);
+		assert_non_null(next);
+		zonedb_link(next);
+		zonedb_free(db);
+		db = next;
+		for (size_t j = 0; j < count; j++) {
+			bool is_in = j >= first && j < end;
+			assert_ptr_equal(zonedb_find(db, zone_name(sorted[j])), is_in ? sorted[j] : NULL);
+		}
+	}
+	zonedb_free(db);
+	zonedb_free(all);
+	for (size_t i = 0; i < made; i++) {
+		zone_free(zones[i]);
+	}
+}
+
+typedef struct {
+	const zonedb_t *db_rcu;
+	zone_t *stays;
+	knot_name_t comes;
+	atomic_bool stop;
+	atomic_ulong reads, finds;
+} set_race_t;
+
+static void find_once(set_race_t *race)
+{
+	RCU_READ_SECTION(guard);
+	const zonedb_t *db = RCU_LOAD(guard, race->db_rcu);
+	zone_t *found = zonedb_find(db, race->comes);
+	if (zonedb_find(db, zone_name(race->stays)) != race->stays ||
+			(found != NULL && !knot_name_eq(zone_name(found), race->comes))) {
+		abort();
+	}
+	atomic_fetch_add_explicit(&race->finds, found != NULL, memory_order_relaxed);
+	atomic_fetch_add_explicit(&race->reads, 1, memory_order_relaxed);
+}
+
+static void *finding_reader(void *ctx)
+{
+	set_race_t *race = ctx;
+	sys_rcu_register();
+	while (!atomic_load_explicit(&race->stop, memory_order_relaxed)) {
+		for (unsigned i = 0; i < 100; i++) {
+			find_once(race);
+		}
+		usleep(50); /* so that the writer on a busy machine isn't kept waiting */
+	}
+	sys_rcu_unregister();
+	return NULL;
+}
+
+/* A zone comes, and goes and is freed, while others are looked for in the same table. */
+static void test_next_race(void **state)
+{
+	(void)state;
+	enum { OTHERS = 64, SETS_MIN = 400 };
+	zone_t *zones[OTHERS + 1];
+	owned_name_t name, first;
+	for (unsigned i = 0; i < OTHERS; i++) {
+		char text[16];
+		snprintf(text, sizeof(text), "z%02u.", i);
+		zones[i + 1] = zone_new(scan(text, &name));
+	}
+	set_race_t race = {
+		.db_rcu = zonedb_new(zones + 1, OTHERS), .stays = zones[1 + OTHERS / 2], .comes = scan("a.", &first)
+	};
+	pthread_t threads[READERS];
+	sys_rcu_register();
+	for (unsigned i = 0; i < READERS; i++) {
+		assert_int_equal(pthread_create(&threads[i], NULL, finding_reader, &race), 0);
+	}
+	for (unsigned i = 0; i < SETS_MIN || atomic_load(&race.finds) == 0; i++) {
+		bool comes = i % 2 == 0;
+		zones[0] = comes ? zone_new(race.comes) : zones[0];
+		const zonedb_t *old = race.db_rcu;
+		zonedb_t *next = zonedb_next(old, comes ? zones : zones + 1, comes ? OTHERS + 1 : OTHERS);
+		assert_non_null(next);
+		zonedb_link(next);
+		RCU_PUBLISH(race.db_rcu, next);
+		sys_rcu_wait();
+		zonedb_free((zonedb_t *)(uintptr_t)old);
+		if (!comes) {
+			zone_free(zones[0]);
+		}
+	}
+	atomic_store(&race.stop, true);
+	for (unsigned i = 0; i < READERS; i++) {
+		pthread_join(threads[i], NULL);
+	}
+	sys_rcu_unregister();
+	bool has_first = zonedb_count(race.db_rcu) > OTHERS;
+	zonedb_free((zonedb_t *)(uintptr_t)race.db_rcu);
+	for (unsigned i = has_first ? 0 : 1; i <= OTHERS; i++) {
+		zone_free(zones[i]);
+	}
+}
+
 static void test_head(void **state)
 {
 	(void)state;
@@ -211,7 +386,7 @@ static void test_head(void **state)
 	zone_free(zone);
 }
 
-enum { READERS = 3, VERSIONS = 200 };
+enum { VERSIONS = 200 };
 
 typedef struct {
 	zone_t *zone;
@@ -559,7 +734,8 @@ static void test_noted_questions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_find), cmocka_unit_test(test_oracle),
-		cmocka_unit_test(test_head), cmocka_unit_test(test_publish),
+		cmocka_unit_test(test_head), cmocka_unit_test(test_next), cmocka_unit_test(test_next_one),
+		cmocka_unit_test(test_next_race), cmocka_unit_test(test_publish),
 		cmocka_unit_test(test_publish_while_saving), cmocka_unit_test(test_noted_questions) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
