@@ -19,6 +19,7 @@ static const struct {
 	{ KNOT_ENOTSUP, "operation not supported" },
 	{ KNOT_EADDRINUSE, "address already in use" },
 	{ KNOT_ECONNREFUSED, "connection refused" },
+	{ -ENOTDIR, "not a directory" },
 	{ KNOT_ETIMEOUT, "connection timeout" },
 #define KNOT_ERR(name, text) { name, text },
 #include "libknot/base/err.def"

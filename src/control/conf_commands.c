@@ -122,7 +122,7 @@ static knot_err_t conf_commands_list_unit(session_t *session, conf_txn_t *txn)
 	(void)txn;
 	if (session_filter(session, 'z')) {
 		session->args[KNOT_CTL_IDX_ZONE] = NULL;
-		return session_each_zone(session, conf_commands_list_zone);
+		return session_each_zone(session, conf_commands_list_zone, false);
 	}
 	conf_where_t where = conf_commands_make_where(session);
 	/* Filters, to clients of Knot 3.2 flags. */

@@ -566,9 +566,9 @@ static knot_err_t session_run_zones(session_t *session, session_zone_command_t r
 	return KNOT_OK;
 }
 
-knot_err_t session_each_zone(session_t *session, session_zone_command_t run)
+knot_err_t session_each_zone(session_t *session, session_zone_command_t run, bool waits)
 {
-	return session_run_zones(session, run, false);
+	return session_run_zones(session, run, waits);
 }
 
 /* ---- Blocks ---- */

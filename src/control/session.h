@@ -53,6 +53,7 @@ typedef struct session {
 	uint64_t locked_wait_ms;         /* waited for the peer since then, or since session_hold() */
 	size_t block_bytes;              /* received in this block, see SESSION_BLOCK_MAX */
 	char reason[SESSION_REASON_MAX]; /* room for the text that command_result_t.reason may point to */
+	struct server_backup *backup;    /* held while zones are named to it: zone_backup.c; NULL: none */
 	struct xdp_capture *capture;     /* owned: of this connection, NULL: none; see xdp_capture.c */
 	look_t *look;                    /* owned: of this connection, NULL: none; see top.c */
 	bool broken;                     /* the connection is of no use any more */
@@ -137,9 +138,10 @@ typedef command_result_t (*session_zone_command_t)(session_t *session, const ses
 
 /**
  * Run a command on the zones of the block: one unit each, or all zones if the first unit has no ZONE. Errors are sent
- * per zone, or for all zones as one KNOT_ECTLZONES, which is returned.
+ * per zone, or for all zones as one KNOT_ECTLZONES, which is returned. waits: for the jobs that `run` starts, without
+ * the session's lock.
  */
-KNOT_MUST_USE knot_err_t session_each_zone(session_t *session, session_zone_command_t run);
+KNOT_MUST_USE knot_err_t session_each_zone(session_t *session, session_zone_command_t run, bool waits);
 
 /** Let other commands run: before waiting for something that may take long. */
 void session_unlock(session_t *session);

@@ -177,7 +177,7 @@ command_result_t command_zone_purge(session_t *session)
 		return command_result(zone_image_purge_orphans(session));
 	}
 	bool of_all = !zone_image_has_zone(session) && (zone_image_scan_purge_mask(session) & SERVER_PURGE_IMAGE) != 0;
-	knot_err_t err = session_each_zone(session, zone_image_purge_zone);
+	knot_err_t err = session_each_zone(session, zone_image_purge_zone, false);
 	/* Last: a zone without contents isn't saved again. */
 	knot_err_t images_err = of_all ? server_purge_images(session->server) : KNOT_OK;
 	return command_result(err == KNOT_OK ? images_err : err);

@@ -56,10 +56,31 @@ static mode_t flush_mode_of(void)
 	return 0660 & ~(mode_t)mask;
 }
 
-static knot_err_t flush_write_new(const zone_contents_t *contents, int fd, const struct stat *old)
+/** What is written: a version of a zone, or the bytes of a file. */
+typedef struct {
+	const zone_contents_t *contents; /* NULL: the file */
+	int from;                        /* descriptor of the file */
+} flush_what_t;
+
+static knot_err_t flush_copy_bytes(int from, int fd)
+{
+	enum { PART_LEN = 64 * 1024 };
+	uint8_t *part = malloc(PART_LEN);
+	knot_err_t err = part != NULL ? KNOT_OK : KNOT_ENOMEM;
+	ssize_t len = 1;
+	while (err == KNOT_OK && len > 0) {
+		len = read(from, part, PART_LEN);
+		err = len < 0 ? knot_err_of_errno(errno) : sys_file_write(fd, part, (size_t)len);
+	}
+	free(part);
+	return err;
+}
+
+static knot_err_t flush_write_new(const flush_what_t *what, int fd, const struct stat *old, unsigned how)
 {
 	zone_dump_params_t params = { .program = PACKAGE_STRING, .now_s = sys_clock_wall() };
-	knot_err_t err = zone_dump(contents, fd, &params);
+	knot_err_t err = what->contents != NULL ? zone_dump(what->contents, fd, &params)
+						: flush_copy_bytes(what->from, fd);
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -68,7 +89,7 @@ static knot_err_t flush_write_new(const zone_contents_t *contents, int fd, const
 	} else {
 		(void)fchmod(fd, flush_mode_of());
 	}
-	return fsync(fd) == 0 ? KNOT_OK : knot_err_of_errno(errno);
+	return (how & FLUSH_SYNCS_LATER) != 0 || fsync(fd) == 0 ? KNOT_OK : knot_err_of_errno(errno);
 }
 
 /* Note the state of the file before it gets its name, while no other process can change it: then any later change is
@@ -96,7 +117,7 @@ typedef struct {
 	const char *path;       /* its name as configured */
 	char target[PATH_MAX];  /* where it is */
 	const struct stat *old; /* NULL: there is none */
-	bool keeps_newer;
+	unsigned how;           /* FLUSH_… */
 } flush_place_t;
 
 static bool flush_is_unchanged(const flush_place_t *place)
@@ -114,14 +135,14 @@ static bool flush_is_unchanged(const flush_place_t *place)
 static knot_err_t flush_rename(const flush_place_t *place, const char *beside)
 {
 	/* Writing a large zone takes seconds, in which an operator may edit its file. */
-	if (place->keeps_newer && !flush_is_unchanged(place)) {
+	if ((place->how & FLUSH_KEEPS_NEWER) != 0 && !flush_is_unchanged(place)) {
 		return KNOT_EAGAIN;
 	}
 	return rename(beside, place->target) == 0 ? KNOT_OK : knot_err_of_errno(errno);
 }
 
 static knot_err_t flush_replace(
-		const zone_contents_t *contents, const flush_place_t *place, uint64_t settings, sources_t **ret_sources)
+		const flush_what_t *what, const flush_place_t *place, uint64_t settings, sources_t **ret_sources)
 {
 	char beside[PATH_MAX + 8];
 	snprintf(beside, sizeof(beside), "%s.XXXXXX", place->target);
@@ -130,7 +151,7 @@ static knot_err_t flush_replace(
 		return knot_err_of_errno(errno);
 	}
 	sources_t *sources = NULL;
-	knot_err_t err = flush_write_new(contents, fd, place->old);
+	knot_err_t err = flush_write_new(what, fd, place->old, place->how);
 	if (err == KNOT_OK && ret_sources != NULL) {
 		err = flush_describe(fd, place->path, settings, &sources);
 	}
@@ -140,7 +161,7 @@ static knot_err_t flush_replace(
 	err = err == KNOT_OK ? flush_rename(place, beside) : err;
 	if (err != KNOT_OK) {
 		(void)unlink(beside);
-	} else {
+	} else if ((place->how & FLUSH_SYNCS_LATER) == 0) {
 		err = sys_file_sync_folder(place->target);
 	}
 	if (err != KNOT_OK) {
@@ -151,12 +172,12 @@ static knot_err_t flush_replace(
 	return err;
 }
 
-knot_err_t flush_to_file(const zone_contents_t *contents, const char *path, uint64_t settings, bool keeps_newer,
-		sources_t **ret_sources)
+static knot_err_t flush_write(
+		const flush_what_t *what, const char *path, uint64_t settings, unsigned how, sources_t **ret_sources)
 {
 	struct stat old;
 	bool is_there = stat(path, &old) == 0;
-	flush_place_t place = { .path = path, .old = is_there ? &old : NULL, .keeps_newer = keeps_newer };
+	flush_place_t place = { .path = path, .old = is_there ? &old : NULL, .how = how };
 	if (is_there && !S_ISREG(old.st_mode)) {
 		return KNOT_EFILE;
 	}
@@ -170,5 +191,25 @@ knot_err_t flush_to_file(const zone_contents_t *contents, const char *path, uint
 			return err;
 		}
 	}
-	return flush_replace(contents, &place, settings, ret_sources);
+	return flush_replace(what, &place, settings, ret_sources);
+}
+
+knot_err_t flush_to_file(const zone_contents_t *contents, const char *path, uint64_t settings, unsigned how,
+		sources_t **ret_sources)
+{
+	const flush_what_t what = { .contents = contents, .from = -1 };
+	return flush_write(&what, path, settings, how, ret_sources);
+}
+
+knot_err_t flush_copy_file(const char *from, const char *path, unsigned how)
+{
+	struct stat info;
+	flush_what_t what = { .from = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK) };
+	if (what.from < 0) {
+		return knot_err_of_errno(errno);
+	}
+	bool is_regular = fstat(what.from, &info) == 0 && S_ISREG(info.st_mode);
+	knot_err_t err = is_regular ? flush_write(&what, path, 0, how, NULL) : KNOT_EFILE;
+	close(what.from);
+	return err;
 }

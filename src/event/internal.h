@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdatomic.h>
 
+#include "src/event/backup.h"
 #include "src/event/changes.h"
 #include "src/event/conf_edit.h"
 #include "src/event/edits.h"
@@ -50,6 +51,7 @@ struct server {
 	faults_t faults SYS_GUARDED_BY(jobs.lock);           /* reasons of zones whose last job failed */
 	uint64_t refusals SYS_GUARDED_BY(jobs.lock);         /* versions that a guard rail held back */
 	compaction_t *compactions SYS_GUARDED_BY(jobs.lock); /* owned: a list */
+	backups_t backups SYS_GUARDED_BY(jobs.lock);         /* that are being made or restored */
 	renewal_t renewal SYS_GUARDED_BY(jobs.lock);         /* a zone that is built from scratch */
 	atomic_uint merges;                                  /* of journals, that go on now */
 };
@@ -73,6 +75,11 @@ KNOT_MUST_USE knot_err_t server_begin_work(server_t *server, knot_name_t name, e
 /** Path and settings_number() of a zone's file. KNOT_ENOZONE: not configured. Not under the lock of the jobs. */
 KNOT_MUST_USE knot_err_t server_zone_file(const server_t *server, knot_name_t name, char ret_path[static PATH_MAX],
 		uint64_t *ret_settings) SYS_EXCLUDES(server->jobs.lock);
+
+/** Path of a zone's file in another folder, by the default name. KNOT_EPARAM: folder is "". KNOT_ENOZONE, KNOT_ESPACE.
+ */
+KNOT_MUST_USE knot_err_t server_path_in_folder(
+		const server_t *server, knot_name_t name, const char *folder, char ret_path[static PATH_MAX]);
 
 /** The wall clock's time of sys_clock_ms(). */
 uint64_t server_wall_of(uint64_t when_ms);
@@ -130,6 +137,17 @@ void server_edit_free(server_t *server, server_edit_t *take_edit);
 #undef EVENT
 #undef EVENT_ABSENT
 
+/* ---- backup.c ---- */
+
+/** The zone is being removed: it won't be in the backup that waits for it. */
+void server_backup_forget(server_t *server, entry_t *entry) SYS_REQUIRES(server->jobs.lock);
+
+/** True if the zone waits for being restored, or is. */
+bool server_is_restoring(const server_t *server, const entry_t *entry) SYS_REQUIRES(server->jobs.lock);
+
+/** Leave backups incomplete, before the process ends: after jobs_stop(). */
+void server_backup_stop(server_t *server) SYS_EXCLUDES(server->jobs.lock);
+
 /* ---- compact.c ---- */
 
 /** Forget what remains to be done for a zone that is being removed, or whose contents are dropped. In its turn, unless
@@ -147,6 +165,15 @@ void server_flush_all(server_t *server) SYS_EXCLUDES(server->jobs.lock);
 
 /** Write the times of all zones as `timer-db-sync` says, before the process ends: after server_flush_all(). */
 void server_write_timers(server_t *server) SYS_EXCLUDES(server->jobs.lock);
+
+/** The times of a zone as they are now, those that aren't written yet included. In its turn. KNOT_EMALF, KNOT_EFILE …:
+ * what was written can't be read. */
+KNOT_MUST_USE knot_err_t server_read_times(server_t *server, entry_t *entry, timer_record_t *ret_record)
+		SYS_EXCLUDES(server->jobs.lock);
+
+/** Follow the times of a zone that the database has: before it is loaded for the first time, and when they were
+ * restored. In its turn. */
+void server_follow_times(server_t *server, entry_t *entry) SYS_EXCLUDES(server->jobs.lock);
 
 /** Log each zone whose changes are in neither its file nor its image. After server_flush_all() and images_stop(). */
 void server_report_lost(server_t *server) SYS_EXCLUDES(server->jobs.lock);

@@ -173,7 +173,7 @@ static void jobs_note_result(jobs_t *jobs, entry_t *entry, const job_outcome_t *
 	if (result != KNOT_OK) {
 		entry->result = result;
 		entry->failed = event;
-		jobs->errors++;
+		jobs->errors += event != EVENT_BACKUP; /* that is no failed update of the zone */
 	} else if (!outcome->keeps_result &&
 			(entry->failed == event || event == EVENT_LOAD || outcome->load != LOAD_UNCHANGED)) {
 		entry->result = KNOT_OK;

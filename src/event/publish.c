@@ -111,7 +111,12 @@ void publish_moved(zone_t *zone, zone_contents_t *take_contents)
 
 void publish_drop(zone_t *zone, load_source_t *source)
 {
-	source_clear(source);
 	log_zone(LOG_INFO, zone_name(zone), "zone expired");
+	publish_clear(zone, source);
+}
+
+void publish_clear(zone_t *zone, load_source_t *source)
+{
+	source_clear(source);
 	publish_contents(zone, NULL);
 }

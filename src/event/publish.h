@@ -34,3 +34,6 @@ void publish_moved(zone_t *zone, zone_contents_t *take_contents);
 
 /** Serve nothing any more. Logs that. */
 void publish_drop(zone_t *zone, load_source_t *source);
+
+/** The same without a line in the log. */
+void publish_clear(zone_t *zone, load_source_t *source);

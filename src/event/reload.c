@@ -342,6 +342,7 @@ static void reload_remove_entry(entry_t *entry, void *ctx)
 	reload_take_updates(removed, entry);
 	faults_drop(&removed->server->faults, zone_name(entry_zone(entry)));
 	server_compact_forget(removed->server, entry);
+	server_backup_forget(removed->server, entry);
 	removed->server->jobs.untried -= entry->tried ? 0 : 1;
 	if (!jobs_let_go(&removed->server->jobs, entry)) {
 		return;

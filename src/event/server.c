@@ -47,6 +47,14 @@ static bool server_waits_for_journal(server_t *server, entry_t *entry)
 					      source_is_current(&entry->source, path, settings)));
 }
 
+void server_follow_times(server_t *server, entry_t *entry)
+{
+	timer_values_t timers = timer_sync_read(server->timers, entry_name(entry));
+	sys_mutex_lock(&server->jobs.lock);
+	server_restore_flush(server, entry, timers.at[TIMER_LAST_FLUSH]);
+	sys_mutex_unlock(&server->jobs.lock);
+}
+
 knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
 {
 	char reason[FAULT_REASON_MAX];
@@ -57,10 +65,7 @@ knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_o
 		return KNOT_OK;
 	}
 	if (is_first) {
-		timer_values_t timers = timer_sync_read(server->timers, entry_name(entry));
-		sys_mutex_lock(&server->jobs.lock);
-		server_restore_flush(server, entry, timers.at[TIMER_LAST_FLUSH]);
-		sys_mutex_unlock(&server->jobs.lock);
+		server_follow_times(server, entry);
 	}
 	if (is_first || outcome->is_behind) {
 		takeover_zone(&server->takeover, server->journal, entry_name(entry));
@@ -218,6 +223,7 @@ void server_stop(server_t *server)
 {
 	jobs_stop(&server->jobs);
 	updates_drop(&server->updates, KNOT_RCODE_SERVFAIL); /* while transports can still answer */
+	server_backup_stop(server);
 	server_flush_all(server);
 	server_write_timers(server);
 	images_stop(server->saves.images);

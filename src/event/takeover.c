@@ -123,6 +123,19 @@ static knot_err_t takeover_read_zone(journal_knot_t *knot, takeover_zone_t *taki
 	return err;
 }
 
+knot_err_t takeover_from(const char *path, journal_t *journal, knot_name_t zone, takeover_result_t *ret_result)
+{
+	journal_knot_t *knot = NULL;
+	takeover_zone_t taking = { .journal = journal, .zone = zone, .err = KNOT_OK };
+	knot_err_t err = journal_knot_open_copy(path, &knot, &taking.reason);
+	if (err == KNOT_OK) {
+		err = takeover_read_zone(knot, &taking);
+		journal_knot_close(knot);
+	}
+	*ret_result = (takeover_result_t){ .count = taking.count, .serial = taking.serial, .reason = taking.reason };
+	return err;
+}
+
 void takeover_zone(takeover_t *takeover, journal_t *journal, knot_name_t zone)
 {
 	char reason[FAULT_REASON_MAX];
@@ -134,23 +147,17 @@ void takeover_zone(takeover_t *takeover, journal_t *journal, knot_name_t zone)
 		return;
 	}
 	char path[PATH_MAX];
-	journal_knot_t *knot = NULL;
-	takeover_zone_t taking = { .journal = journal, .zone = zone, .err = KNOT_OK };
-	knot_err_t err = takeover_path(takeover->folder, database, path)
-					 ? journal_knot_open(path, &knot, &taking.reason)
-					 : KNOT_EINVAL;
-	if (err == KNOT_OK) {
-		err = takeover_read_zone(knot, &taking);
-		journal_knot_close(knot);
-	}
+	takeover_result_t taken = { 0 };
+	knot_err_t err = takeover_path(takeover->folder, database, path) ? takeover_from(path, journal, zone, &taken)
+									 : KNOT_EINVAL;
 	if (err != KNOT_OK && err != KNOT_ENOENT) {
 		log_zone(LOG_ERR, zone, "failed to take over the journal of Knot DNS (%s)%s%s, serial %u",
-				knot_strerror(err), taking.reason.text[0] != '\0' ? ", " : "", taking.reason.text,
-				taking.serial);
+				knot_strerror(err), taken.reason.text[0] != '\0' ? ", " : "", taken.reason.text,
+				taken.serial);
 		atomic_fetch_add(&takeover->failed, 1);
 	}
-	atomic_fetch_add(&takeover->changes, taking.count);
-	atomic_fetch_add(&takeover->zones, taking.count > 0);
+	atomic_fetch_add(&takeover->changes, taken.count);
+	atomic_fetch_add(&takeover->zones, taken.count > 0);
 }
 
 void takeover_end(takeover_t *takeover)

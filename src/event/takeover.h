@@ -30,5 +30,17 @@ void takeover_done(takeover_t *takeover);
  * thread; one per zone. */
 void takeover_zone(takeover_t *takeover, journal_t *journal, knot_name_t zone);
 
+/** What came of takeover_from(). */
+typedef struct {
+	uint64_t count;  /* changes that were taken over */
+	uint32_t serial; /* where the next one would begin */
+	journal_reason_t reason;
+} takeover_result_t;
+
+/** Put what a database of Knot's, at `path`, has of a zone into the journal, behind what of it is there. KNOT_OK also
+ * if it has nothing. Errors of journal_knot_open(), journal_knot_each() and journal_append(). */
+KNOT_MUST_USE knot_err_t takeover_from(
+		const char *path, journal_t *journal, knot_name_t zone, takeover_result_t *ret_result);
+
 /** All zones were loaded, or tried: log what was taken over, and note that it is done. */
 void takeover_end(takeover_t *takeover);

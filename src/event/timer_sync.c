@@ -5,7 +5,7 @@
 
 timer_db_t *timer_sync_open(const conf_database_t *conf)
 {
-	timer_db_t *db = timer_db_new(conf->timer_db, conf->timer_db_max_size);
+	timer_db_t *db = timer_db_new(conf->timer_db, conf->timer_db_max_size, 0);
 	sys_lmdb_reason_t reason;
 	if (db == NULL || conf->timer_db_sync_s == CONF_TIMERS_NEVER) {
 		return db;
@@ -144,6 +144,25 @@ static bool timer_sync_next_only(timer_sync_t *ret_times, void *ctx)
 	bool is_found = timer_sync_fill(walk->server, (entry_t *)walk->only, ret_times);
 	sys_mutex_unlock(&walk->server->jobs.lock);
 	return is_found;
+}
+
+knot_err_t server_read_times(server_t *server, entry_t *entry, timer_record_t *ret_record)
+{
+	timer_sync_t now;
+	*ret_record = (timer_record_t){ 0 };
+	knot_err_t err = timer_db_read_record(server->timers, entry_name(entry), ret_record);
+	if (err != KNOT_OK && err != KNOT_ENOENT) {
+		return err;
+	}
+	sys_mutex_lock(&server->jobs.lock);
+	(void)timer_sync_fill(server, entry, &now);
+	sys_mutex_unlock(&server->jobs.lock);
+	for (timer_kind_t kind = 0; kind < TIMER_COUNT; kind++) {
+		if ((now.mask >> kind & 1) != 0) {
+			ret_record->values.at[kind] = now.values.at[kind];
+		}
+	}
+	return KNOT_OK;
 }
 
 static int64_t timer_sync_seconds(const server_t *server)

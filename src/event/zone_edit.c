@@ -51,6 +51,10 @@ static knot_err_t zone_edit_begin_on(server_t *server, server_edit_t *edit, entr
 	if (entry->edited) {
 		return KNOT_ETXNMANY;
 	}
+	if (server_is_restoring(server, entry)) {
+		log_zone(LOG_WARNING, edit->name, "zone restore pending, try opening control transaction later");
+		return KNOT_ETRYAGAIN;
+	}
 	if (contents != NULL) {
 		edit->base = zone_image_hold(contents);
 		if (edit->base == NULL) {

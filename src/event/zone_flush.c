@@ -51,7 +51,8 @@ knot_err_t server_run_flush(server_t *server, entry_t *entry, unsigned how, job_
 	sources_t *written;
 	if (err == KNOT_OK) {
 		bool may_replace = is_forced || source_may_be_replaced(&entry->source, settings.path, settings.number);
-		err = may_replace ? flush_to_file(contents, settings.path, settings.number, !is_forced, &written)
+		err = may_replace ? flush_to_file(contents, settings.path, settings.number,
+						    is_forced ? 0 : FLUSH_KEEPS_NEWER, &written)
 				  : KNOT_EAGAIN;
 	}
 	if (err == KNOT_EAGAIN) {
@@ -224,8 +225,7 @@ knot_err_t server_zone_flush(server_t *server, knot_name_t name, bool is_forced,
 	return server_zone_ask(server, name, EVENT_FLUSH, is_forced ? EVENT_BY_FORCE : 0, ret_ticket);
 }
 
-/* Path of the zone's file in another folder, by the default name. */
-static knot_err_t zone_flush_path_in_folder(
+knot_err_t server_path_in_folder(
 		const server_t *server, knot_name_t name, const char *folder, char ret_path[static PATH_MAX])
 {
 	RCU_READ_SECTION(guard);
@@ -267,12 +267,12 @@ knot_err_t server_zone_dump(server_t *server, knot_name_t name, const char *fold
 {
 	char path[PATH_MAX];
 	zone_contents_t *held = NULL;
-	knot_err_t err = zone_flush_path_in_folder(server, name, folder, path);
+	knot_err_t err = server_path_in_folder(server, name, folder, path);
 	if (err != KNOT_OK) {
 		return err;
 	}
 	err = zone_flush_hold_contents(server, name, &held);
-	err = err == KNOT_OK ? flush_to_file(held, path, 0, false, NULL) : err;
+	err = err == KNOT_OK ? flush_to_file(held, path, 0, 0, NULL) : err;
 	zone_contents_free(held);
 	if (err != KNOT_OK) {
 		/* Of several zones the reply says only that some failed. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/journal/knot.h"
 
+#include "src/journal/knot_internal.h"
 #include "src/sys/lmdb_reader.h"
 
 #include <assert.h>
@@ -8,78 +9,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/*
- * Keys; numbers are big endian. What is text ends in a zero byte.
- *
- *   u32 0, text                        of the journal as a whole: "version", …
- *   zone, u32 0, u32 serial, u32 chunk a chunk of the change that begins at the serial
- *   zone, u32 0, "bootstrap", u32 chunk a chunk of the whole zone
- *   zone, u32 0, text                  of the zone: "first_serial", …
- *
- * A chunk: u32 serial that it leads to, u32 number of chunks (0: not said), u64 0, u64 time, u64 0, payload. Chunks are
- * numbered from 0; their payloads together are that of changeset.h.
- */
 enum {
-	KEY_MAX = KNOT_NAME_MAX + 4 + 32,
-	CHUNK_HEADER = 32,
 	CHANGE_KEY_TAIL = 8, /* serial and chunk */
 	VERSION_MIN = 1,
 	VERSION_MAX = 3,
-	FLAG_FLUSHED = 1, /* legacy: serial_flushed is valid; since version 2 it is when it differs from the first one
-			   */
-	FLAG_LAST = 2,
-	FLAG_MERGED = 4,
 };
-
-static const char whole_text[] = "bootstrap", version_text[] = "version";
 
 struct journal_knot {
 	int fd;
 	sys_lmdb_reader_t *reader;
 };
-
-typedef struct {
-	uint8_t bytes[KEY_MAX];
-	size_t len;
-} knot_key_t;
-
-static knot_bytes_t knot_key_bytes(const knot_key_t *key)
-{
-	return (knot_bytes_t){ key->bytes, key->len };
-}
-
-static void knot_key_put(knot_key_t *key, const void *bytes, size_t len)
-{
-	assert(len <= sizeof(key->bytes) - key->len);
-	memcpy(key->bytes + key->len, bytes, len);
-	key->len += len;
-}
-
-static void knot_key_put_u32(knot_key_t *key, uint32_t number)
-{
-	uint8_t bytes[4];
-	store_be32(bytes, number);
-	knot_key_put(key, bytes, sizeof(bytes));
-}
-
-/* What all keys of a zone begin with; of the journal as a whole without a zone. */
-static knot_key_t knot_key_of(knot_name_t zone)
-{
-	knot_key_t key = { .len = 0 };
-	if (zone.wire != NULL) {
-		knot_name_lower(zone, key.bytes);
-		key.len = zone.len;
-	}
-	knot_key_put_u32(&key, 0);
-	return key;
-}
-
-static knot_key_t knot_key_text(knot_name_t zone, const char *text)
-{
-	knot_key_t key = knot_key_of(zone);
-	knot_key_put(&key, text, strlen(text) + 1);
-	return key;
-}
 
 /* ---- Single values ---- */
 
@@ -129,7 +68,7 @@ static knot_err_t knot_get_number(journal_knot_t *knot, knot_name_t zone, const 
 
 static knot_err_t knot_check_version(journal_knot_t *knot, journal_reason_t *ret_reason)
 {
-	knot_key_t key = knot_key_text((knot_name_t){ 0 }, version_text);
+	knot_key_t key = knot_key_text((knot_name_t){ 0 }, KNOT_VERSION_TEXT);
 	knot_value_t value;
 	knot_err_t err = knot_get(knot, &key, &value);
 	if (err == KNOT_ENOENT) {
@@ -162,10 +101,11 @@ static knot_err_t knot_open_file(journal_knot_t *knot, const char *path, journal
 		sys_lmdb_say(ret_reason, "%s", what);
 		return err;
 	}
-	return knot_check_version(knot, ret_reason);
+	return KNOT_OK;
 }
 
-knot_err_t journal_knot_open(const char *path, journal_knot_t **ret_knot, journal_reason_t *ret_reason)
+static knot_err_t knot_open(
+		const char *path, bool may_lack_version, journal_knot_t **ret_knot, journal_reason_t *ret_reason)
 {
 	ret_reason->text[0] = '\0';
 	journal_knot_t *knot = calloc(1, sizeof(*knot));
@@ -174,12 +114,27 @@ knot_err_t journal_knot_open(const char *path, journal_knot_t **ret_knot, journa
 		return KNOT_ENOMEM;
 	}
 	knot_err_t err = knot_open_file(knot, path, ret_reason);
+	err = err == KNOT_OK ? knot_check_version(knot, ret_reason) : err;
+	if (err == KNOT_EEXIST && may_lack_version) {
+		ret_reason->text[0] = '\0';
+		err = KNOT_OK;
+	}
 	if (err != KNOT_OK) {
 		journal_knot_close(knot);
 		return err;
 	}
 	*ret_knot = knot;
 	return KNOT_OK;
+}
+
+knot_err_t journal_knot_open(const char *path, journal_knot_t **ret_knot, journal_reason_t *ret_reason)
+{
+	return knot_open(path, false, ret_knot, ret_reason);
+}
+
+knot_err_t journal_knot_open_copy(const char *path, journal_knot_t **ret_knot, journal_reason_t *ret_reason)
+{
+	return knot_open(path, true, ret_knot, ret_reason);
 }
 
 void journal_knot_close(journal_knot_t *take_knot)
@@ -286,9 +241,9 @@ knot_err_t journal_knot_info(journal_knot_t *knot, knot_name_t zone, journal_kno
 		numbers[OCCUPIED] += usage > total ? usage - total : 0;
 	}
 	*ret_info = (journal_knot_info_t){
-		.has_changes = (numbers[FLAGS] & FLAG_LAST) != 0,
-		.has_merged = (numbers[FLAGS] & FLAG_MERGED) != 0,
-		.has_flushed = (numbers[FLAGS] & FLAG_FLUSHED) != 0 || numbers[FLUSHED] != numbers[FIRST],
+		.has_changes = (numbers[FLAGS] & KNOT_FLAG_LAST) != 0,
+		.has_merged = (numbers[FLAGS] & KNOT_FLAG_MERGED) != 0,
+		.has_flushed = (numbers[FLAGS] & KNOT_FLAG_FLUSHED) != 0 || numbers[FLUSHED] != numbers[FIRST],
 		.serial_first = (uint32_t)numbers[FIRST],
 		.serial_last = (uint32_t)numbers[LAST],
 		.serial_merged = (uint32_t)numbers[MERGED],
@@ -351,7 +306,7 @@ static bool knot_take_chunk(knot_bytes_t key, knot_bytes_t value, void *ctx)
 	if (!knot_reserve(entry, len)) {
 		return false;
 	}
-	memcpy(entry->payload + entry->len, value.data + CHUNK_HEADER, len);
+	memcpy(entry->payload + entry->len, value.data + KNOT_CHUNK_HEADER, len);
 	entry->len += len;
 	return true;
 }
@@ -442,7 +397,7 @@ static void knot_visit(knot_walk_t *walk, journal_kind_t kind, uint32_t serial_f
 
 static knot_err_t knot_walk_whole(knot_walk_t *walk)
 {
-	knot_key_t key = knot_key_text(walk->zone, whole_text);
+	knot_key_t key = knot_key_text(walk->zone, KNOT_WHOLE_TEXT);
 	knot_key_put_u32(&key, 0);
 	knot_err_t err = knot_read_entry(walk->knot, &key, &walk->entry);
 	if (err == KNOT_OK) {

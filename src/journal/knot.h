@@ -21,6 +21,11 @@ typedef struct journal_knot journal_knot_t;
  * says more.
  */
 KNOT_MUST_USE knot_err_t journal_knot_open(const char *path, journal_knot_t **ret_knot, journal_reason_t *ret_reason);
+
+/** The same of a file that may lack its version: Knot's backups have the records of zones only. */
+KNOT_MUST_USE knot_err_t journal_knot_open_copy(
+		const char *path, journal_knot_t **ret_knot, journal_reason_t *ret_reason);
+
 void journal_knot_close(journal_knot_t *take_knot);
 
 /** Visit zones that have a journal, in the order of their wire forms, until `visit` returns false. KNOT_EMALF: damaged;

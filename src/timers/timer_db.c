@@ -25,7 +25,7 @@ struct timer_write {
 
 static const char writing[] = "writing to the timer database";
 
-timer_db_t *timer_db_new(const char *path, uint64_t size_max)
+timer_db_t *timer_db_new(const char *path, uint64_t size_max, unsigned how)
 {
 	timer_db_t *db = calloc(1, sizeof(*db));
 	char *kept = strdup(path);
@@ -37,9 +37,12 @@ timer_db_t *timer_db_new(const char *path, uint64_t size_max)
 	sys_mutex_init(&db->lock);
 	db->path = kept;
 	/* A start reads the record of every zone, so a look at all pages reads nothing that isn't read then. */
-	db->options = (sys_lmdb_options_t){
-		.path = kept, .item = "database.timer-db", .size_max = size_max, .depth = SYS_LMDB_CHECK_PAGES
-	};
+	db->options = (sys_lmdb_options_t){ .path = kept,
+		.item = "database.timer-db",
+		.size_max = size_max,
+		.depth = SYS_LMDB_CHECK_PAGES,
+		.read_only = (how & TIMER_DB_READ_ONLY) != 0,
+		.flags = (how & TIMER_DB_UNSYNCED) != 0 ? MDB_NOSYNC : 0 };
 	return db;
 }
 
@@ -68,7 +71,7 @@ static bool timer_is_there(const timer_db_t *db)
 static knot_err_t timer_open_file(timer_db_t *db, sys_lmdb_reason_t *ret_reason)
 {
 	knot_err_t err = sys_lmdb_open(&db->lmdb, ret_reason);
-	if (err != KNOT_EMALF && err != KNOT_ENOTSUP) {
+	if ((err != KNOT_EMALF && err != KNOT_ENOTSUP) || db->options.read_only) {
 		return err;
 	}
 	sys_lmdb_reason_t second;
@@ -128,7 +131,7 @@ static knot_err_t timer_load(
 	return timer_record_read((knot_bytes_t){ value.mv_data, value.mv_size }, ret_record);
 }
 
-knot_err_t timer_db_read(timer_db_t *db, knot_name_t zone, timer_values_t *ret_values)
+knot_err_t timer_db_read_record(timer_db_t *db, knot_name_t zone, timer_record_t *ret_record)
 {
 	if (!atomic_load_explicit(&db->is_open, memory_order_acquire)) {
 		return KNOT_ENOENT;
@@ -139,9 +142,15 @@ knot_err_t timer_db_read(timer_db_t *db, knot_name_t zone, timer_values_t *ret_v
 	if (code != 0) {
 		return sys_lmdb_fail(&db->lmdb, code, "", &ignored);
 	}
-	timer_record_t record;
-	knot_err_t err = timer_load(db, txn, zone, &record, &code);
+	knot_err_t err = timer_load(db, txn, zone, ret_record, &code);
 	mdb_txn_abort(txn);
+	return err;
+}
+
+knot_err_t timer_db_read(timer_db_t *db, knot_name_t zone, timer_values_t *ret_values)
+{
+	timer_record_t record;
+	knot_err_t err = timer_db_read_record(db, zone, &record);
 	if (err == KNOT_OK) {
 		*ret_values = record.values;
 	}
@@ -215,6 +224,11 @@ knot_err_t timer_write_put(timer_write_t *write, knot_name_t zone, const timer_v
 		}
 	}
 	return timer_note(write, timer_store(write, zone, &record));
+}
+
+knot_err_t timer_write_record(timer_write_t *write, knot_name_t zone, const timer_record_t *record)
+{
+	return timer_note(write, timer_store(write, zone, record));
 }
 
 knot_err_t timer_write_drop(timer_write_t *write, knot_name_t zone, bool *ret_found)

@@ -16,8 +16,13 @@
 
 typedef struct timer_db timer_db_t;
 
-/** A database in a folder, not opened yet. size_max: bytes, LMDB's map. NULL: out of memory. */
-timer_db_t *timer_db_new(const char *path, uint64_t size_max);
+enum {
+	TIMER_DB_READ_ONLY = 1, /* nothing is made or set aside */
+	TIMER_DB_UNSYNCED = 2,  /* nothing is flushed to the disk: the caller does that */
+};
+
+/** A database in a folder, not opened yet. size_max: bytes, LMDB's map. how: TIMER_DB_…. NULL: out of memory. */
+timer_db_t *timer_db_new(const char *path, uint64_t size_max, unsigned how);
 
 /**
  * Open what is in the folder. KNOT_ENOENT: there is no database yet. A damaged file is set aside, which a reason with
@@ -35,6 +40,9 @@ void timer_db_close(timer_db_t *take_db);
  */
 KNOT_MUST_USE knot_err_t timer_db_read(timer_db_t *db, knot_name_t zone, timer_values_t *ret_values);
 
+/** The whole record of a zone, with what only other versions know. Errors as above. */
+KNOT_MUST_USE knot_err_t timer_db_read_record(timer_db_t *db, knot_name_t zone, timer_record_t *ret_record);
+
 /** Changes of many zones, in one transaction. */
 typedef struct timer_write timer_write_t;
 
@@ -48,6 +56,9 @@ KNOT_MUST_USE knot_err_t timer_db_begin(timer_db_t *db, timer_write_t **ret_writ
  */
 KNOT_MUST_USE knot_err_t timer_write_put(
 		timer_write_t *write, knot_name_t zone, const timer_values_t *values, uint32_t mask);
+
+/** Set the whole record of a zone; one that says nothing removes it. Errors as timer_write_put(). */
+KNOT_MUST_USE knot_err_t timer_write_record(timer_write_t *write, knot_name_t zone, const timer_record_t *record);
 
 /** Remove the record of a zone. ret_found: NULL, or whether there was one. Errors as timer_write_put(). */
 KNOT_MUST_USE knot_err_t timer_write_drop(timer_write_t *write, knot_name_t zone, bool *ret_found);

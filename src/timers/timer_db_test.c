@@ -31,7 +31,7 @@ static knot_name_t name_of(const char *text, uint8_t wire[static KNOT_NAME_MAX])
 static timer_db_t *open_db(uint64_t size_max, knot_err_t want, sys_lmdb_reason_t *ret_reason)
 {
 	sys_lmdb_reason_t reason;
-	timer_db_t *db = timer_db_new(folder, size_max);
+	timer_db_t *db = timer_db_new(folder, size_max, 0);
 	assert_non_null(db);
 	knot_err_t err = timer_db_open(db, ret_reason != NULL ? ret_reason : &reason);
 	if (err != want) {

@@ -30,15 +30,21 @@ def one_blank(_line, _world, theirs, ours):
 
 
 NOT_YET = ("zone-refresh", "zone-retransfer", "zone-notify", "zone-sign", "zone-keys-load", "zone-key-rollover", "zone-ksk-submitted",
-           "zone-xfr-freeze", "zone-xfr-thaw", "zone-backup", "zone-restore")
+           "zone-xfr-freeze", "zone-xfr-thaw")
 
 
-@rule("not supported yet: transfers, signing, backup")
+@rule("not supported yet: transfers, signing")
 def not_supported_yet(line, world, theirs, ours):
     """Debian's knotc prints no error of zone-xfr-freeze and -thaw."""
     silent = world == "crossed" and "zone-xfr-" in line and theirs[1] == "OK" and ours == (1, "", "")
     return any(word in NOT_YET for word in line.split()) and (
         silent or (ours[0] == 1 and "operation not supported" in ours[1] + ours[2]))
+
+
+@rule("Bowline: a command for which Knot DNS 3.2 crashes")
+def crash(line, _world, theirs, ours):
+    return line == "zone-backup +backupdir" and "failed to control (connection reset)" in theirs[2] and ours[1] in (
+        "error: (missing parameter)", "error:  (missing parameter)")
 
 
 @rule("Bowline: the usage is followed by a line that says which value is wrong")
@@ -200,7 +206,7 @@ ROWS = {
     ("conf-and-zone", "zone-begin example", ""): (zone_error(CONF_IS_OPEN), OPEN_BOTH),
     ("conf-and-zone", "zone-abort example", ""): (zone_error("no active transaction"), OPEN_BOTH),
     ("conf-and-zone", "conf-begin", ""): (error(ZONE_IS_OPEN), OPEN_BOTH),
-    ("zone-files", "-b zone-flush example +outdir {dir}/knot.conf/no", ""): (zone_error("Not a directory"), "Bowline: the system's error by its name"),
+    ("zone-files", "-b zone-flush example +outdir {dir}/knot.conf/no", ""): (zone_error("not a directory"), "Bowline: the system's error by its name"),
     ("zone-files", "-b zone-reload example", ""): (OK, EXPIRED),
     ("zone-files", "zone-status example +serial", ""): ((0, "[example.] serial: 8", ""), EXPIRED),
     ("zone-files", "zone-status example", ""): ((0, "[example.] role: master | serial: 8", ""), EXPIRED),
