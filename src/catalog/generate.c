@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/catalog/generate.h"
 
+#include "src/catalog/interpret.h"
+
 #include "libknot/base/siphash.h"
 #include "libknot/rr/rrtype.h"
 
@@ -148,13 +150,114 @@ knot_err_t catalog_put_member(zone_txn_t *txn, knot_name_t catalog, const catalo
 	return err == KNOT_OK ? generate_put_group(txn, place.group, listing->group) : err;
 }
 
-knot_err_t catalog_drop_member(zone_txn_t *txn, knot_name_t catalog, const catalog_listing_t *listing)
+/* The owner of a listed member's group. */
+static knot_err_t generate_group_name(knot_name_t owner, uint8_t ret_wire[static KNOT_NAME_MAX], knot_name_t *ret_name)
 {
-	generate_place_t place;
-	knot_err_t err = generate_place(catalog, listing, &place);
-	if (err != KNOT_OK) {
-		return err;
+	static const uint8_t group[] = "\5group";
+	return generate_name(group, sizeof(group) - 1, owner, ret_wire, ret_name);
+}
+
+knot_err_t catalog_drop_member(zone_txn_t *txn, const catalog_member_t *listed)
+{
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_t group;
+	knot_err_t err = generate_group_name(listed->owner, wire, &group);
+	err = err == KNOT_OK ? generate_clear(txn, group, KNOT_TYPE_TXT) : err;
+	return err == KNOT_OK ? generate_clear(txn, listed->owner, KNOT_TYPE_PTR) : err;
+}
+
+/* ---- All members ---- */
+
+/* The list as it is and as it is to be, side by side. */
+typedef struct {
+	zone_txn_t *txn;
+	knot_name_t catalog;
+	catalog_set_t *listed, *wanted;
+	size_t listed_at, wanted_at;
+	const catalog_times_t *times;
+} generate_walk_t;
+
+/* The next member; false: there is none. */
+static bool generate_peek(const catalog_set_t *set, size_t at, catalog_member_t *ret_member)
+{
+	bool is_there = at < set->count;
+	if (is_there) {
+		*ret_member = catalog_set_get(set, at);
 	}
-	err = generate_clear(txn, place.group, KNOT_TYPE_TXT);
-	return err == KNOT_OK ? generate_clear(txn, place.node, KNOT_TYPE_PTR) : err;
+	return is_there;
+}
+
+static knot_err_t generate_keep(const generate_walk_t *walk, const catalog_member_t *listed, knot_bytes_t group)
+{
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_t owner;
+	if (!listed->has_more_groups && listed->group.len == group.len &&
+			(group.len == 0 || memcmp(listed->group.data, group.data, group.len) == 0)) {
+		return KNOT_OK;
+	}
+	knot_err_t err = generate_group_name(listed->owner, wire, &owner);
+	return err == KNOT_OK ? generate_put_group(walk->txn, owner, group) : err;
+}
+
+/* Drop what is listed of the member at the walk's place, but for its first `kept` entries. */
+static knot_err_t generate_drop(generate_walk_t *walk, knot_name_t member, unsigned kept)
+{
+	knot_err_t err = KNOT_OK;
+	catalog_member_t listed;
+	for (unsigned i = 0; err == KNOT_OK && generate_peek(walk->listed, walk->listed_at, &listed) &&
+			     catalog_cmp(listed.member, member) == 0;
+			i++) {
+		err = i < kept ? KNOT_OK : catalog_drop_member(walk->txn, &listed);
+		walk->listed_at++;
+	}
+	return err;
+}
+
+static knot_err_t generate_add(const generate_walk_t *walk, const catalog_member_t *wanted)
+{
+	const catalog_listing_t listing = { .member = wanted->member,
+		.since_s = walk->times->since(wanted->member, walk->times->ctx),
+		.group = wanted->group };
+	return catalog_put_member(walk->txn, walk->catalog, &listing);
+}
+
+/* The next member of either list. */
+static knot_err_t generate_step(generate_walk_t *walk, bool *ret_goes_on)
+{
+	catalog_member_t listed, wanted;
+	bool is_listed = generate_peek(walk->listed, walk->listed_at, &listed);
+	bool is_wanted = generate_peek(walk->wanted, walk->wanted_at, &wanted);
+	*ret_goes_on = is_listed || is_wanted;
+	if (!*ret_goes_on) {
+		return KNOT_OK;
+	}
+	int order = !is_listed ? 1 : !is_wanted ? -1 : catalog_cmp(listed.member, wanted.member);
+	if (order < 0) {
+		walk->times->gone(listed.member, walk->times->ctx);
+		return generate_drop(walk, listed.member, 0);
+	}
+	walk->wanted_at++;
+	if (order > 0) {
+		return generate_add(walk, &wanted);
+	}
+	knot_err_t err = generate_keep(walk, &listed, wanted.group);
+	return err == KNOT_OK ? generate_drop(walk, wanted.member, 1) : err;
+}
+
+knot_err_t catalog_list_members(zone_txn_t *txn, knot_name_t catalog, const zone_contents_t *current,
+		catalog_set_t *wanted, const catalog_times_t *times)
+{
+	catalog_set_t listed = { 0 };
+	generate_walk_t walk = { .txn = txn, .catalog = catalog, .listed = &listed, .wanted = wanted, .times = times };
+	bool goes_on = true;
+	knot_err_t err = current != NULL ? catalog_read(current, &listed) : KNOT_OK;
+	if (err == KNOT_OK) {
+		catalog_set_sort(&listed);
+		catalog_set_sort(wanted);
+	}
+	while (err == KNOT_OK && goes_on) {
+		err = generate_step(&walk, &goes_on);
+	}
+	catalog_set_done(&listed);
+	return err;
 }

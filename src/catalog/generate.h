@@ -33,5 +33,22 @@ KNOT_MUST_USE knot_err_t catalog_put_head(zone_txn_t *txn, knot_name_t catalog, 
 /** List a member, or give a listed one its group. Nothing changes if it is so already. Errors as above. */
 KNOT_MUST_USE knot_err_t catalog_put_member(zone_txn_t *txn, knot_name_t catalog, const catalog_listing_t *listing);
 
-/** Remove a member; nothing happens if it isn't listed. Errors as above. */
-KNOT_MUST_USE knot_err_t catalog_drop_member(zone_txn_t *txn, knot_name_t catalog, const catalog_listing_t *listing);
+/** Remove a member as it is listed; nothing happens if it isn't listed. Errors as above. */
+KNOT_MUST_USE knot_err_t catalog_drop_member(zone_txn_t *txn, const catalog_member_t *listed);
+
+/** Who knows since when zones are members. */
+typedef struct {
+	uint64_t (*since)(knot_name_t member, void *ctx); /* of a zone that is to be listed; seconds since 1970 */
+	void (*gone)(knot_name_t member, void *ctx);      /* it isn't listed any more: its time is to be forgotten */
+	void *ctx;
+} catalog_times_t;
+
+/**
+ * Make `txn`, which is over `current`, list just the members of `wanted`, with their groups. Those that are listed keep
+ * their unique ids, whatever their times: only others ask for one. If a member is listed twice, the first id in
+ * canonical order stays. `wanted` gets sorted; owners in it don't matter. current NULL: there is no version yet, and
+ * the head is the caller's. Cost: reading both lists; edits only of what differs. Errors of catalog_read(): `current`
+ * isn't what this server makes. KNOT_EOUTOFZONE, KNOT_ENOMEM. With any of them, the transaction is to be discarded.
+ */
+KNOT_MUST_USE knot_err_t catalog_list_members(zone_txn_t *txn, knot_name_t catalog, const zone_contents_t *current,
+		catalog_set_t *wanted, const catalog_times_t *times);
