@@ -21,6 +21,7 @@ typedef struct {
 	const session_zone_t *zone;
 	bool has_contents;
 	uint32_t serial;
+	bool has_frozen_transfers;
 	bool is_failed;
 	server_fault_t fault; /* if it failed */
 } zone_facts_t;
@@ -61,6 +62,12 @@ static void zone_command_print_freeze(const zone_facts_t *facts, int event, char
 	(void)event;
 	bool is_frozen = server_zone_is_frozen(facts->session->server, facts->zone->name);
 	snprintf(text, FIELD_TEXT_MAX, "%s", is_frozen ? "yes" : "-");
+}
+
+static void zone_command_print_xfr_freeze(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
+{
+	(void)event;
+	snprintf(text, FIELD_TEXT_MAX, "%s", facts->has_frozen_transfers ? "yes" : "-");
 }
 
 void session_print_time(const session_t *session, uint64_t when_s, char *text, size_t max)
@@ -132,7 +139,7 @@ static const struct {
 	{ "serial", 's', 0, zone_command_print_serial },
 	{ "transaction", 't', 0, zone_command_print_transaction },
 	{ "freeze", 'f', 0, zone_command_print_freeze },
-	{ "XFR-freeze", 'f', 0, zone_command_print_none },
+	{ "XFR-freeze", 'f', 0, zone_command_print_xfr_freeze },
 	{ "catalog", 'c', 0, zone_command_print_none },
 /* A row of the table of events; those that are hidden aren't sent. */
 #define EVENT(id, name, rules, run, plan)                                                                              \
@@ -174,6 +181,7 @@ command_result_t command_zone_status(session_t *session, const session_zone_t *z
 		}
 		const zone_contents_t *contents = zone_contents(found);
 		facts.has_contents = contents != NULL;
+		facts.has_frozen_transfers = zone_has_frozen_transfers(found);
 		facts.serial = contents != NULL ? contents->serial : 0;
 	}
 	facts.is_failed = server_zone_fault(session->server, zone->name, &facts.fault);
@@ -239,6 +247,16 @@ static command_result_t zone_command_freeze(session_t *session, const session_zo
 command_result_t command_zone_freeze(session_t *session, const session_zone_t *zone)
 {
 	return zone_command_freeze(session, zone, true);
+}
+
+command_result_t command_zone_xfr_freeze(session_t *session, const session_zone_t *zone)
+{
+	return command_result(server_zone_freeze_transfers(session->server, zone->name, true));
+}
+
+command_result_t command_zone_xfr_thaw(session_t *session, const session_zone_t *zone)
+{
+	return command_result(server_zone_freeze_transfers(session->server, zone->name, false));
 }
 
 command_result_t command_zone_thaw(session_t *session, const session_zone_t *zone)

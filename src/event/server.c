@@ -50,6 +50,7 @@ static bool server_waits_for_journal(server_t *server, entry_t *entry)
 void server_follow_times(server_t *server, entry_t *entry)
 {
 	timer_values_t timers = timer_sync_read(server->timers, entry_name(entry));
+	zone_freeze_transfers(entry_zone(entry), timers.at[TIMER_XFR_OUT_FROZEN] != 0);
 	sys_mutex_lock(&server->jobs.lock);
 	server_restore_flush(server, entry, timers.at[TIMER_LAST_FLUSH]);
 	sys_mutex_unlock(&server->jobs.lock);
@@ -66,6 +67,9 @@ knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_o
 	}
 	if (is_first) {
 		server_follow_times(server, entry);
+	}
+	if (zone_has_frozen_transfers(entry_zone(entry))) {
+		log_zone(LOG_NOTICE, entry_name(entry), "outgoing XFR is still frozen");
 	}
 	if (is_first || outcome->is_behind) {
 		takeover_zone(&server->takeover, server->journal, entry_name(entry));

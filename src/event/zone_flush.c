@@ -303,6 +303,39 @@ knot_err_t server_zone_freeze(server_t *server, knot_name_t name, bool is_frozen
 	return KNOT_OK;
 }
 
+typedef struct {
+	timer_sync_t times;
+	bool is_taken;
+} zone_flush_once_t;
+
+static bool zone_flush_next_time(timer_sync_t *ret_times, void *ctx)
+{
+	zone_flush_once_t *once = ctx;
+	bool is_new = !once->is_taken;
+	once->is_taken = true;
+	*ret_times = once->times;
+	return is_new;
+}
+
+knot_err_t server_zone_freeze_transfers(server_t *server, knot_name_t name, bool is_frozen)
+{
+	bool is_kept;
+	{
+		RCU_READ_SECTION(guard);
+		const state_t *state = state_load(&server->root, guard);
+		zone_t *zone = zonedb_find(state->zones, name);
+		if (zone == NULL) {
+			return KNOT_ENOZONE;
+		}
+		zone_freeze_transfers(zone, is_frozen);
+		is_kept = state->conf->database.timer_db_sync_s != CONF_TIMERS_NEVER;
+	}
+	log_zone(LOG_INFO, name, "outgoing XFR %s", is_frozen ? "frozen" : "unfrozen");
+	zone_flush_once_t once = { .times = { .zone = name, .mask = 1u << TIMER_XFR_OUT_FROZEN } };
+	once.times.values.at[TIMER_XFR_OUT_FROZEN] = is_frozen;
+	return is_kept ? timer_sync_write(server->timers, name, zone_flush_next_time, &once) : KNOT_OK;
+}
+
 bool server_zone_is_frozen(const server_t *server, knot_name_t name)
 {
 	sys_mutex_lock(server_lock(server));

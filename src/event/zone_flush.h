@@ -28,5 +28,11 @@ KNOT_MUST_USE knot_err_t server_zone_dump(server_t *server, knot_name_t name, co
 KNOT_MUST_USE knot_err_t server_zone_freeze(
 		server_t *server, knot_name_t name, bool is_frozen, server_ticket_t *ret_ticket);
 
+/**
+ * Refuse outgoing transfers of a zone, or allow them again: now and, as far as `timer-db-sync` allows, after a restart.
+ * KNOT_ENOZONE. Errors of timer_db_begin(): it holds until the server stops; logged.
+ */
+KNOT_MUST_USE knot_err_t server_zone_freeze_transfers(server_t *server, knot_name_t name, bool is_frozen);
+
 /** True if the zone is frozen. */
 bool server_zone_is_frozen(const server_t *server, knot_name_t name);

@@ -29,16 +29,12 @@ def one_blank(_line, _world, theirs, ours):
     return (theirs[0], theirs[1].replace("error:  (", "error: ("), theirs[2].replace("error:  (", "error: (")) == ours
 
 
-NOT_YET = ("zone-refresh", "zone-retransfer", "zone-notify", "zone-sign", "zone-keys-load", "zone-key-rollover", "zone-ksk-submitted",
-           "zone-xfr-freeze", "zone-xfr-thaw")
+NOT_YET = ("zone-refresh", "zone-retransfer", "zone-notify", "zone-sign", "zone-keys-load", "zone-key-rollover", "zone-ksk-submitted")
 
 
 @rule("not supported yet: transfers, signing")
-def not_supported_yet(line, world, theirs, ours):
-    """Debian's knotc prints no error of zone-xfr-freeze and -thaw."""
-    silent = world == "crossed" and "zone-xfr-" in line and theirs[1] == "OK" and ours == (1, "", "")
-    return any(word in NOT_YET for word in line.split()) and (
-        silent or (ours[0] == 1 and "operation not supported" in ours[1] + ours[2]))
+def not_supported_yet(line, _world, _theirs, ours):
+    return any(word in NOT_YET for word in line.split()) and ours[0] == 1 and "operation not supported" in ours[1] + ours[2]
 
 
 @rule("Bowline: a command for which Knot DNS 3.2 crashes")
