@@ -38,7 +38,7 @@ struct transfer_out {
 	zone_contents_t *held; /* owned */
 	atomic_int state;      /* transfer_out_state_t */
 	at_t at;
-	bool is_ixfr, may_ixfr, is_axfr, is_prepared, has_ended_early;
+	bool is_ixfr, may_ixfr, is_axfr, has_ended_early;
 	uint32_t serial; /* the client's */
 	steps_out_verdict_t history;
 	knot_err_t err;
@@ -46,6 +46,8 @@ struct transfer_out {
 	walk_t *walk;       /* owned; NULL: IXFR */
 	replay_t replay;
 	uint64_t message_count, byte_count, begin_us, end_us;
+	transfer_out_link_t links[TRANSFER_OUT_LINK_COUNT];
+	void *waker; /* the service's */
 	bool has_key;
 	knot_tsig_chain_t chain; /* has_key: of `key` */
 	knot_tsig_key_t key;
@@ -131,7 +133,6 @@ transfer_out_t *transfer_out_new(const transfer_out_ask_t *ask)
 		transfer_out_free(out);
 		return NULL;
 	}
-	out->is_prepared = !needs_steps;
 	atomic_init(&out->state, needs_steps ? TRANSFER_OUT_UNPREPARED : TRANSFER_OUT_READY);
 	return out;
 }
@@ -173,7 +174,10 @@ void transfer_out_prepare(transfer_out_t *out,
 		break;
 	case STEPS_OUT_INCONSISTENT: out_fail(out, KNOT_EMALF); break;
 	}
-	out->is_prepared = true;
+}
+
+void transfer_out_release(transfer_out_t *out)
+{
 	out_set_state(out, TRANSFER_OUT_READY);
 }
 
@@ -194,7 +198,28 @@ void transfer_out_free(transfer_out_t *take_out)
 	}
 }
 
-transfer_out_facts_t transfer_out_facts(const transfer_out_t *out)
+transfer_out_link_t *transfer_out_link(transfer_out_t *out, transfer_out_link_kind_t kind)
+{
+	out->links[kind].out = out;
+	return &out->links[kind];
+}
+
+bool transfer_out_link_is(const transfer_out_link_t *link, transfer_out_link_kind_t kind)
+{
+	return link == &link->out->links[kind];
+}
+
+void transfer_out_set_waker(transfer_out_t *out, void *waker)
+{
+	out->waker = waker;
+}
+
+void *transfer_out_waker(const transfer_out_t *out)
+{
+	return out->waker;
+}
+
+transfer_out_facts_t transfer_out_facts_at_begin(const transfer_out_t *out)
 {
 	return (transfer_out_facts_t){
 		.zone = zone_node_owner(out->held->apex),
@@ -206,14 +231,19 @@ transfer_out_facts_t transfer_out_facts(const transfer_out_t *out)
 		.serial_to = out->held->serial,
 		.history = out->history,
 		.may_ixfr = out->may_ixfr,
-		.state = transfer_out_state(out),
-		.has_ended_early = out->has_ended_early,
-		.is_prepared = out->is_prepared,
-		.err = out->err,
-		.message_count = out->message_count,
-		.byte_count = out->byte_count,
-		.time_us = out->end_us - out->begin_us,
 	};
+}
+
+transfer_out_facts_t transfer_out_facts(const transfer_out_t *out)
+{
+	transfer_out_facts_t facts = transfer_out_facts_at_begin(out);
+	facts.state = transfer_out_state(out);
+	facts.has_ended_early = out->has_ended_early;
+	facts.err = out->err;
+	facts.message_count = out->message_count;
+	facts.byte_count = out->byte_count;
+	facts.time_us = out->end_us - out->begin_us;
+	return facts;
 }
 
 /* ---- Messages ---- */

@@ -55,14 +55,17 @@ transfer_out_t *transfer_out_new(const transfer_out_ask_t *ask);
 transfer_out_state_t transfer_out_state(const transfer_out_t *out);
 
 /**
- * Read the changes that an unprepared one needs; it is READY afterwards, perhaps as AXFR. Waits for the disk. By one
- * thread, while its owner does nothing with it but look at its state. find: gives steps with a user of their own, from
- * where they are shared or from the journal (steps_out_read()).
+ * Read the changes that an unprepared one needs, or find that it has to be AXFR. Waits for the disk. By one thread,
+ * while its owner does nothing with it but look at its state or end it. find: gives steps with a user of their own,
+ * from where they are shared or from the journal (steps_out_read()). transfer_out_release() must follow.
  */
 void transfer_out_prepare(transfer_out_t *out,
 		steps_out_verdict_t (*find)(knot_name_t zone, uint32_t serial_from, uint32_t serial_to, size_t len_max,
 				steps_out_t **ret_steps, void *ctx),
 		void *ctx);
+
+/** A prepared one is READY, and its owner's again. */
+void transfer_out_release(transfer_out_t *out);
 
 /**
  * Make the next message of a transfer that is READY. room: KNOT_MSG_MAX bytes. now_s: UNIX time, for the TSIG.
@@ -77,6 +80,26 @@ void transfer_out_end(transfer_out_t *out, uint64_t now_us);
 /** Free it with its hold, which may unmap the version's memory: not in a thread that answers. NULL is allowed. */
 void transfer_out_free(transfer_out_t *take_out);
 
+/* ---- For its service (out_service.h) ---- */
+
+/** A place in a queue. */
+typedef struct transfer_out_link {
+	struct transfer_out_link *next;
+	transfer_out_t *out;
+} transfer_out_link_t;
+
+typedef enum { TRANSFER_OUT_LINK_BEGIN, TRANSFER_OUT_LINK_END, TRANSFER_OUT_LINK_COUNT } transfer_out_link_kind_t;
+
+/** One of its links; belongs to it. */
+transfer_out_link_t *transfer_out_link(transfer_out_t *out, transfer_out_link_kind_t kind);
+
+/** The link is the one of that kind. */
+bool transfer_out_link_is(const transfer_out_link_t *link, transfer_out_link_kind_t kind);
+
+/** What the service keeps with it; NULL at first. */
+void transfer_out_set_waker(transfer_out_t *out, void *waker);
+void *transfer_out_waker(const transfer_out_t *out);
+
 /* ---- What the log says of it ---- */
 
 /** Facts, valid until it is freed. */
@@ -90,14 +113,17 @@ typedef struct {
 	steps_out_verdict_t history; /* IXFR: why it is none; OK also when may_ixfr is false */
 	bool may_ixfr;
 	transfer_out_state_t state;
-	bool has_ended_early; /* the client or the server ended it */
-	bool is_prepared;
+	bool has_ended_early;               /* the client or the server ended it */
 	knot_err_t err;                     /* FAILED: why */
 	uint64_t message_count, byte_count; /* TSIG included, lengths before messages not */
 	uint64_t time_us;                   /* from the request to the end */
 } transfer_out_facts_t;
 
+/** All of them: by its owner, or behind its end. */
 transfer_out_facts_t transfer_out_facts(const transfer_out_t *out);
+
+/** Those that don't change once it is prepared, the others being 0: by any thread. */
+transfer_out_facts_t transfer_out_facts_at_begin(const transfer_out_t *out);
 
 enum { TRANSFER_OUT_TEXT_MAX = 768, TRANSFER_OUT_LINES_MAX = 3 };
 

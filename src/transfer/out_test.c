@@ -218,13 +218,16 @@ typedef struct {
 	size_t reads;
 } find_t;
 
+static steps_out_budget_t budget = { .max = 1 << 20 };
+
 static steps_out_verdict_t find_steps(knot_name_t zone, uint32_t serial_from, uint32_t serial_to, size_t len_max,
 		steps_out_t **ret_steps, void *ctx)
 {
 	find_t *find = ctx;
 	find->reads++;
 	return find->journal == NULL ? STEPS_OUT_INCOMPLETE
-				     : steps_out_read(find->journal, zone, serial_from, serial_to, len_max, ret_steps);
+				     : steps_out_read(find->journal, &budget, zone, serial_from, serial_to, len_max,
+						       ret_steps);
 }
 
 static transfer_out_t *begin_transfer(const zone_contents_t *zone, const want_t *want, const knot_tsig_chain_t *chain)
@@ -298,8 +301,9 @@ static got_t *transfer(const zone_contents_t *zone, const want_t *want, find_t *
 	transfer_out_line_t lines[TRANSFER_OUT_LINES_MAX];
 	if (transfer_out_state(out) == TRANSFER_OUT_UNPREPARED) {
 		transfer_out_prepare(out, find_steps, find);
+		transfer_out_release(out);
 	}
-	transfer_out_facts_t facts = transfer_out_facts(out);
+	transfer_out_facts_t facts = transfer_out_facts_at_begin(out);
 	note_lines(got, transfer_out_print_begin(&facts, lines), lines);
 	static uint8_t room[KNOT_MSG_MAX];
 	while (transfer_out_state(out) == TRANSFER_OUT_READY) {
@@ -846,12 +850,19 @@ static void test_bounds(void **state)
 	zone_contents_t *a = build_of(1, 10), *b = build_of(0xFFFF, 11);
 	store_step(journal, a, b);
 	steps_out_t *steps;
-	assert_int_equal(steps_out_read(journal, zone_apex, 10, 11, 1000, &steps), STEPS_OUT_UNUSABLE);
-	assert_int_equal(steps_out_read(journal, zone_apex, 10, 11, 1 << 20, &steps), STEPS_OUT_OK);
+	assert_int_equal(steps_out_read(journal, &budget, zone_apex, 10, 11, 1000, &steps), STEPS_OUT_UNUSABLE);
+	assert_int_equal(steps_out_read(journal, &budget, zone_apex, 10, 11, 1 << 20, &steps), STEPS_OUT_OK);
 	assert_in_range(steps_out_len(steps), 1001, 1 << 20);
+	/* What is in use counts, whoever has it. */
+	steps_out_t *more;
+	budget.max = steps_out_len(steps) * 3 / 2;
+	assert_int_equal(steps_out_read(journal, &budget, zone_apex, 10, 11, 1 << 20, &more), STEPS_OUT_UNUSABLE);
 	steps_out_drop(steps_out_ref(steps));
+	assert_int_equal(budget.used, steps_out_len(steps));
 	steps_out_drop(steps);
-	assert_int_equal(steps_out_read(journal, root_apex, 10, 11, 1 << 20, &steps), STEPS_OUT_INCOMPLETE);
+	assert_int_equal(budget.used, 0);
+	budget.max = 1 << 20;
+	assert_int_equal(steps_out_read(journal, &budget, root_apex, 10, 11, 1 << 20, &steps), STEPS_OUT_INCOMPLETE);
 	journal_close(journal);
 	zone_contents_free(a);
 	zone_contents_free(b);

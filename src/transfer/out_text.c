@@ -2,7 +2,6 @@
 #include "src/transfer/out.h"
 
 #include <arpa/inet.h>
-#include <assert.h>
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -65,11 +64,10 @@ size_t transfer_out_print_begin(
 		const transfer_out_facts_t *facts, transfer_out_line_t ret_lines[TRANSFER_OUT_LINES_MAX])
 {
 	size_t count = 0;
-	assert(facts->is_prepared);
 	if (facts->is_ixfr && facts->is_axfr) {
 		count += text_put_fallback(facts, &ret_lines[count]);
 	}
-	if (facts->err != KNOT_OK && facts->history == STEPS_OUT_INCONSISTENT) {
+	if (facts->history == STEPS_OUT_INCONSISTENT) {
 		return count; /* it ends at once, which the end says */
 	}
 	if (facts->is_axfr) {

@@ -4,12 +4,13 @@
 #include "src/journal/changeset_merge.h"
 
 #include <assert.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 struct steps_out {
 	atomic_uint users;
-	size_t count, len; /* len: bytes of all payloads */
+	steps_out_budget_t *budget; /* borrowed */
+	size_t taken;               /* bytes of it */
+	size_t count, len;          /* len: bytes of all payloads */
 	steps_out_step_t list[];
 };
 
@@ -25,6 +26,9 @@ typedef struct {
 
 static void steps_free(steps_out_t *steps)
 {
+	if (steps != NULL && steps->budget != NULL) {
+		atomic_fetch_sub_explicit(&steps->budget->used, steps->taken, memory_order_relaxed);
+	}
 	for (size_t i = 0; steps != NULL && i < steps->count; i++) {
 		free(steps->list[i].data);
 	}
@@ -44,7 +48,8 @@ static bool gather_grow(gather_t *g)
 		return false;
 	}
 	if (g->steps == NULL) {
-		steps->count = steps->len = 0;
+		steps->count = steps->len = steps->taken = 0;
+		steps->budget = NULL;
 		atomic_init(&steps->users, 1);
 	}
 	g->steps = steps;
@@ -125,8 +130,23 @@ static void steps_condense(steps_out_t *steps)
 	steps->count = 1;
 }
 
-steps_out_verdict_t steps_out_read(journal_t *journal, knot_name_t zone, uint32_t serial_from, uint32_t serial_to,
-		size_t len_max, steps_out_t **ret_steps)
+/* Take what the steps need. False: there isn't as much. */
+static bool steps_take(steps_out_t *steps, steps_out_budget_t *budget)
+{
+	size_t used = atomic_load_explicit(&budget->used, memory_order_relaxed);
+	do {
+		if (steps->len > budget->max - used) {
+			return false;
+		}
+	} while (!atomic_compare_exchange_weak_explicit(
+			&budget->used, &used, used + steps->len, memory_order_relaxed, memory_order_relaxed));
+	steps->budget = budget;
+	steps->taken = steps->len;
+	return true;
+}
+
+steps_out_verdict_t steps_out_read(journal_t *journal, steps_out_budget_t *budget, knot_name_t zone,
+		uint32_t serial_from, uint32_t serial_to, size_t len_max, steps_out_t **ret_steps)
 {
 	gather_t g = { .serial_to = serial_to, .len_max = len_max };
 	knot_err_t err = journal_each_from(journal, zone, serial_from, gather_entry, &g);
@@ -145,6 +165,10 @@ steps_out_verdict_t steps_out_read(journal_t *journal, knot_name_t zone, uint32_
 		return verdict;
 	}
 	steps_condense(g.steps);
+	if (!steps_take(g.steps, budget)) {
+		steps_free(g.steps);
+		return STEPS_OUT_UNUSABLE;
+	}
 	*ret_steps = g.steps;
 	return STEPS_OUT_OK;
 }

@@ -11,6 +11,8 @@
 #include "src/journal/changeset.h"
 #include "src/journal/journal.h"
 
+#include <stdatomic.h>
+
 /** A change as its payload of changeset.h: old SOA, what is removed, new SOA, what is added. */
 typedef struct {
 	uint32_t serial_from, serial_to;
@@ -28,13 +30,19 @@ typedef enum {
 	STEPS_OUT_UNUSABLE,     /* they can't be read, or are too large, or there is no memory */
 } steps_out_verdict_t;
 
+/** Bytes that all steps together may take. Lives longer than they do. */
+typedef struct {
+	size_t max;
+	atomic_size_t used;
+} steps_out_budget_t;
+
 /**
- * Read the changes of `zone` from serial_from to serial_to. len_max: bytes of memory that they may take meanwhile;
- * condensing takes more than that for a moment, so it is left out above STEPS_OUT_MERGE_MAX bytes. OK: *ret_steps has
- * one user.
+ * Read the changes of `zone` from serial_from to serial_to. len_max: bytes that they may take; more than the budget has
+ * left is UNUSABLE, too. Condensing takes about five times the bytes for a moment, so it is left out above
+ * STEPS_OUT_MERGE_MAX bytes. OK: *ret_steps has one user.
  */
-steps_out_verdict_t steps_out_read(journal_t *journal, knot_name_t zone, uint32_t serial_from, uint32_t serial_to,
-		size_t len_max, steps_out_t **ret_steps);
+steps_out_verdict_t steps_out_read(journal_t *journal, steps_out_budget_t *budget, knot_name_t zone,
+		uint32_t serial_from, uint32_t serial_to, size_t len_max, steps_out_t **ret_steps);
 
 enum { STEPS_OUT_MERGE_MAX = 4 << 20 };
 
