@@ -40,6 +40,7 @@ struct server {
 	takeover_t takeover;                             /* of Knot's journal */
 	timer_db_t *timers;                              /* owned; takes care of its threads itself */
 	journal_t *journal;                              /* owned; takes care of its threads itself */
+	transfer_service_t *transfers;                   /* owned: its thread serves workers */
 	sys_mutex_t reload_lock;                         /* one reload at a time */
 	const zonedb_t *zones SYS_GUARDED_BY(jobs.lock); /* borrowed from the published state; replaced by a reload;
 							    under the lock of the jobs */

@@ -157,6 +157,7 @@ static void server_after_job(entry_t *entry, event_t event, knot_err_t result, j
 knot_err_t server_start(server_t *server)
 {
 	knot_err_t err = images_start(server->saves.images);
+	err = err == KNOT_OK ? transfer_service_new(server->journal, &server->transfers) : err;
 	return err == KNOT_OK ? jobs_start(&server->jobs) : err;
 }
 
@@ -317,11 +318,17 @@ void server_free(server_t *server)
 	saves_close(&server->saves);
 	timer_db_close(server->timers);
 	takeover_done(&server->takeover);
+	transfer_service_free(server->transfers);
 	journal_close(server->journal);
 	if (server->loaded_fd >= 0) {
 		close(server->loaded_fd);
 	}
 	free(server);
+}
+
+transfer_service_t *server_transfers(const server_t *server)
+{
+	return server->transfers;
 }
 
 const state_root_t *server_state(const server_t *server)

@@ -13,6 +13,7 @@
 #include "src/event/faults.h"
 #include "src/event/images.h"
 #include "src/state/state.h"
+#include "src/transfer/out_service.h"
 
 typedef struct server server_t;
 
@@ -36,6 +37,9 @@ void server_stop(server_t *server);
 
 /** Free everything; after server_stop() and with no reader left. NULL is allowed. */
 void server_free(server_t *server);
+
+/** What serves transfers of the server's zones, from server_start() until server_free(). */
+transfer_service_t *server_transfers(const server_t *server);
 
 /** Where workers load the state. */
 const state_root_t *server_state(const server_t *server);

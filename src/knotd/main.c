@@ -400,6 +400,7 @@ static bool knotd_start_all(knotd_t *knotd)
 
 static bool knotd_start_answering(knotd_t *knotd)
 {
+	net_set_transfers(knotd->net, server_transfers(knotd->server));
 	if (net_start(knotd->net, server_state(knotd->server), server_update_sink(knotd->server)) != KNOT_OK) {
 		return false;
 	}

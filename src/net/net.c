@@ -131,6 +131,11 @@ static knot_err_t start_all(net_t *net)
 	return err;
 }
 
+void net_set_transfers(net_t *net, transfer_service_t *transfers)
+{
+	net->shared.transfers = transfers;
+}
+
 knot_err_t net_start(net_t *net, const state_root_t *state, update_sink_t updates)
 {
 	net->shared.updates = updates;

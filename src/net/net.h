@@ -10,6 +10,7 @@
 #include "src/net/traffic.h"
 #include "src/state/state.h"
 #include "src/sys/counters.h"
+#include "src/transfer/out_service.h"
 #include "src/update/request.h"
 #include "xdp/queue.h"
 #include "xdp/tcp/tcp.h"
@@ -37,6 +38,9 @@ enum {
  * what it needs of conf. priv: does what needs a privilege; borrowed until net_free(), may be NULL.
  */
 KNOT_MUST_USE knot_err_t net_new(const conf_t *conf, kxdp_priv_t *priv, net_t **ret_net);
+
+/** Serve transfers with this service, which must live until net_stop(). Before net_start(). */
+void net_set_transfers(net_t *net, transfer_service_t *transfers);
 
 /**
  * Start the workers: from now on requests are answered. state: borrowed until net_stop(). updates: where dynamic

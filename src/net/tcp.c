@@ -11,6 +11,9 @@
  * NET_LATER_PER_CONN of them isn't read. It isn't idle, as it is the server that is late. One that is closed meanwhile
  * keeps its record, which its replies name, until the last of them has come back.
  *
+ * A transfer is made message by message, when everything before it has been taken by the peer, and some messages per
+ * turn, so that others have theirs. While it lasts, nothing more of its connection is read or answered.
+ *
  * Time, in two lists whose heads are the only ones that can be late:
  *
  *   idle   every connection, by its last answered query. Only an answered query restarts the time: a message that gets
@@ -30,6 +33,7 @@
 #include "src/net/tcp_buffer.h"
 #include "src/net/tcp_clients.h"
 #include "src/net/socket_worker.h"
+#include "src/net/transfers.h"
 #include "src/sys/clock.h"
 #include "src/sys/limits.h"
 #include "src/sys/log.h"
@@ -53,6 +57,7 @@ enum {
 typedef enum {
 	TCP_LIST_IDLE,
 	TCP_LIST_IO,
+	TCP_LIST_WAITING, /* for the changes of an IXFR; no time is limited meanwhile but the idle one */
 	TCP_LIST_COUNT,
 } tcp_list_kind_t;
 
@@ -61,16 +66,19 @@ typedef struct conn {
 	struct {
 		struct conn *prev, *next;
 	} links[TCP_LIST_COUNT];
-	bool is_busy;    /* in the io list */
-	bool is_overdue; /* not in the idle list any more */
-	bool ended;      /* the peer has sent its last byte */
-	bool is_watched; /* in the epoll set, with `events` */
-	bool is_closed;  /* the descriptor is closed; only `later_count` keeps it, in the list of the closed */
-	uint32_t events;
-	uint32_t later_count; /* requests that are answered later */
-	uint64_t io_from_ms;  /* when it became busy, or its last whole message came or went */
-	tcp_rest_t in;        /* requests not answered yet */
-	tcp_rest_t out;       /* replies not sent yet */
+	bool is_busy;             /* in the io list */
+	bool is_overdue;          /* not in the idle list any more */
+	bool is_waiting;          /* in the waiting list */
+	bool is_watched;          /* in the epoll set, with `events` */
+	bool has_failed;          /* a transfer couldn't begin: close it */
+	bool ended;               /* the peer has sent its last byte */
+	bool is_closed;           /* the descriptor is closed; only `later_count` keeps it, in the list of the closed */
+	uint32_t events;          /* registered with epoll */
+	uint32_t later_count;     /* requests that are answered later */
+	uint64_t io_from_ms;      /* when it became busy, or its last whole message came or went */
+	tcp_rest_t in;            /* requests not answered yet */
+	tcp_rest_t out;           /* replies not sent yet */
+	transfer_out_t *transfer; /* owned until it is given to the service at its end; NULL: none */
 	tcp_progress_t progress;
 	struct sockaddr_storage remote, local; /* local: AF_UNSPEC until a module may want it */
 } conn_t;
@@ -97,8 +105,11 @@ typedef struct {
 	conn_list_t lists[TCP_LIST_COUNT];
 	conn_t *closed; /* linked by links[TCP_LIST_IDLE] */
 	traffic_batch_t traffic;
-	request_turn_t turn;  /* of the run of messages in work */
-	later_outbox_t later; /* 〃 */
+	request_turn_t turn;     /* of the run of messages in work */
+	later_outbox_t later;    /* 〃 */
+	conn_t *asking;          /* whose messages these are */
+	transfer_waker_t *waker; /* owned; NULL: transfers aren't served */
+	bool is_woken;
 	uint8_t in[IN_MAX];
 	uint8_t out[OUT_MAX];
 } tcp_t;
@@ -113,7 +124,25 @@ static void tcp_take_update(void *ctx, const state_t *state, const answer_source
 	request_take_later(&tcp->later, &tcp->traffic, state, source, request, aside);
 }
 
+/* request_takers_t */
+static void tcp_take_stream(void *ctx, const state_t *state, const answer_source_t *source,
+		const answer_request_t *request, const answer_report_t *report, const answer_aside_t *aside)
+{
+	(void)state, (void)request, (void)report;
+	const socket_worker_t *worker = ctx;
+	tcp_t *tcp = worker->memory;
+	conn_t *conn = tcp->asking;
+	assert(conn->transfer == NULL);
+	conn->transfer = transfers_begin(worker->shared->transfers, tcp->waker, source, aside, tcp->turn.answer.now_us);
+	conn->has_failed = conn->transfer == NULL;
+}
+
 static const request_takers_t tcp_takers = { .takes = ANSWER_EFFECT_UPDATE, .update = tcp_take_update };
+static const request_takers_t tcp_takers_of_all = {
+	.takes = ANSWER_EFFECT_UPDATE | ANSWER_EFFECT_STREAM,
+	.update = tcp_take_update,
+	.stream = tcp_take_stream,
+};
 
 knot_err_t tcp_worker_init(socket_worker_t *worker)
 {
@@ -167,7 +196,8 @@ static bool tcp_conn_follow_turn(tcp_t *tcp, conn_t *conn, tcp_turn_t turn)
 {
 	/* Requests that are held back are not the peer's fault. */
 	bool is_held = conn->later_count >= NET_LATER_PER_CONN;
-	bool is_busy = conn->out.len > 0 || (conn->in.len > 0 && !is_held);
+	bool has_work = conn->out.len > 0 || conn->transfer != NULL || (conn->in.len > 0 && !is_held);
+	bool is_busy = has_work && !conn->is_waiting;
 	if (turn.has_answered || conn->later_count > 0) {
 		tcp_conn_restart_idle(tcp, conn);
 	} else if (conn->is_overdue && (turn.has_read || !is_busy)) {
@@ -212,9 +242,24 @@ static void tcp_conn_free_closed(tcp_t *tcp, conn_t *conn)
 	free(conn);
 }
 
+/* The transfer is over, or its connection is. */
+static void tcp_conn_end_transfer(socket_worker_t *worker, conn_t *conn)
+{
+	tcp_t *tcp = worker->memory;
+	if (conn->is_waiting) {
+		tcp_list_remove(tcp, conn, TCP_LIST_WAITING);
+		conn->is_waiting = false;
+	}
+	transfer_service_end(worker->shared->transfers, conn->transfer, sys_clock_ns() / 1000);
+	conn->transfer = NULL;
+}
+
 static void tcp_conn_close(socket_worker_t *worker, conn_t *conn)
 {
 	tcp_t *tcp = worker->memory;
+	if (conn->transfer != NULL) {
+		tcp_conn_end_transfer(worker, conn);
+	}
 	if (!conn->is_overdue) {
 		tcp_list_remove(tcp, conn, TCP_LIST_IDLE);
 	}
@@ -249,8 +294,10 @@ static void tcp_conn_close_idle(socket_worker_t *worker, conn_t *conn)
 
 static bool tcp_conn_watch(tcp_t *tcp, conn_t *conn)
 {
-	bool reads = conn->out.len == 0 && !conn->ended && conn->later_count < NET_LATER_PER_CONN;
-	uint32_t want = (conn->out.len > 0 ? EPOLLOUT : 0) | (reads ? EPOLLIN : 0);
+	bool has_more = conn->out.len > 0 || (conn->transfer != NULL && !conn->is_waiting);
+	bool may_read = conn->out.len == 0 && conn->transfer == NULL && !conn->ended &&
+			conn->later_count < NET_LATER_PER_CONN;
+	uint32_t want = (has_more ? EPOLLOUT : 0) | (may_read ? EPOLLIN : 0);
 	if (want == conn->events && conn->is_watched) {
 		return true;
 	}
@@ -338,7 +385,8 @@ static size_t tcp_conn_answer_some(socket_worker_t *worker, conn_t *conn, knot_b
 	traffic_begin(&tcp->traffic, RCU_LOAD(guard, worker->shared->looks.list_rcu), state);
 	knot_bytes_t message;
 	assert(conn->out.len == 0); /* while replies wait, no query is answered */
-	while (out_len < OUT_ENOUGH && conn->later_count < NET_LATER_PER_CONN &&
+	while (out_len < OUT_ENOUGH && conn->transfer == NULL && !conn->has_failed &&
+			conn->later_count < NET_LATER_PER_CONN &&
 			tcp_frame_next(bytes, pos, &message) == TCP_FRAME_WHOLE) {
 		uint8_t *frame = tcp->out + out_len;
 		answer_request_t request;
@@ -367,7 +415,7 @@ static bool tcp_conn_answer_run(socket_worker_t *worker, conn_t *conn, knot_byte
 		if (!tcp_conn_send(conn, (knot_bytes_t){ tcp->out, out_len }, turn)) {
 			return false;
 		}
-	} while (pos > before && conn->out.len == 0);
+	} while (pos > before && conn->out.len == 0 && conn->transfer == NULL && !conn->has_failed);
 	turn->has_read |= pos > 0;
 	return tcp_rest_append(&conn->in, (knot_bytes_t){ bytes.data + pos, bytes.len - pos }) == KNOT_OK;
 }
@@ -379,7 +427,13 @@ static bool tcp_conn_answer(socket_worker_t *worker, conn_t *conn, knot_bytes_t 
 	uint64_t start_ns = sys_clock_ns();
 	request_turn_begin(&tcp->turn, start_ns / 1000);
 	tcp->later.begin_ns = start_ns;
-	bool is_alive = tcp_conn_answer_run(worker, conn, bytes, turn);
+	tcp->asking = conn;
+	bool is_alive = tcp_conn_answer_run(worker, conn, bytes, turn) && !conn->has_failed;
+	if (conn->transfer != NULL && transfer_out_state(conn->transfer) == TRANSFER_OUT_UNPREPARED) {
+		tcp_list_append(tcp, conn, TCP_LIST_WAITING);
+		conn->is_waiting = true;
+	}
+	turn->has_answered |= conn->transfer != NULL;
 	if (!traffic_is_empty(&tcp->traffic)) {
 		traffic_end(worker->shared->traffic, &tcp->traffic, sys_clock_ns() - start_ns);
 	}
@@ -411,7 +465,8 @@ static bool tcp_conn_has_request(const conn_t *conn)
 /* Requests that were kept because replies had to leave first. False: broken. */
 static bool tcp_conn_answer_kept(socket_worker_t *worker, conn_t *conn, tcp_turn_t *turn)
 {
-	if (conn->out.len > 0 || conn->later_count >= NET_LATER_PER_CONN || !tcp_conn_has_request(conn)) {
+	bool may_answer = conn->out.len == 0 && conn->transfer == NULL && conn->later_count < NET_LATER_PER_CONN;
+	if (!may_answer || !tcp_conn_has_request(conn)) {
 		return true;
 	}
 	tcp_t *tcp = worker->memory;
@@ -436,9 +491,37 @@ static bool tcp_conn_read_turn(socket_worker_t *worker, conn_t *conn, tcp_turn_t
 	return tcp_conn_answer(worker, conn, (knot_bytes_t){ tcp->in, len }, turn);
 }
 
+/* The next messages of a transfer, at most what one turn of another connection sends. */
+static bool tcp_conn_put_transfer(socket_worker_t *worker, conn_t *conn, tcp_turn_t *turn)
+{
+	tcp_t *tcp = worker->memory;
+	transfer_out_t *transfer = conn->transfer;
+	uint64_t now_s = sys_clock_wall_coarse();
+	size_t len = 0;
+	while (len < OUT_ENOUGH && transfer_out_state(transfer) == TRANSFER_OUT_READY) {
+		uint8_t *frame = tcp->out + len;
+		size_t message_len = transfer_out_next(
+				transfer, (knot_mut_bytes_t){ frame + 2, NET_TCP_MESSAGE_MAX }, now_s);
+		store_be16(frame, (uint16_t)message_len);
+		len += 2 + message_len;
+	}
+	if (transfer_out_state(transfer) > TRANSFER_OUT_READY) {
+		tcp_conn_end_transfer(worker, conn);
+	}
+	return tcp_conn_send(conn, (knot_bytes_t){ tcp->out, len }, turn);
+}
+
 static bool tcp_conn_write_turn(socket_worker_t *worker, conn_t *conn, tcp_turn_t *turn)
 {
-	return tcp_conn_send_rest(conn, turn) && tcp_conn_answer_kept(worker, conn, turn);
+	if (!tcp_conn_send_rest(conn, turn)) {
+		return false;
+	}
+	if (conn->transfer != NULL && conn->out.len == 0 &&
+			transfer_out_state(conn->transfer) != TRANSFER_OUT_UNPREPARED &&
+			!tcp_conn_put_transfer(worker, conn, turn)) {
+		return false;
+	}
+	return conn->transfer != NULL || tcp_conn_answer_kept(worker, conn, turn);
 }
 
 /* After a turn: close the connection, or wait for what it needs. alive: it isn't broken. */
@@ -446,7 +529,7 @@ static void tcp_conn_end_turn(socket_worker_t *worker, conn_t *conn, bool alive,
 {
 	tcp_t *tcp = worker->memory;
 	/* After the peer's FIN, replies to its queries are still sent (RFC 7766 6.2.4: half-closed clients). */
-	bool finished = conn->ended && conn->out.len == 0 && conn->later_count == 0;
+	bool finished = conn->ended && conn->out.len == 0 && conn->transfer == NULL && conn->later_count == 0;
 	if (!alive || finished || !tcp_conn_watch(tcp, conn)) {
 		tcp_conn_close(worker, conn);
 		return;
@@ -464,8 +547,8 @@ static void tcp_conn_serve(socket_worker_t *worker, conn_t *conn, uint32_t event
 	}
 	tcp_turn_t turn = { false, false };
 	bool alive;
-	if (conn->out.len > 0) {
-		alive = (events & EPOLLERR) == 0 && tcp_conn_write_turn(worker, conn, &turn);
+	if (conn->out.len > 0 || conn->transfer != NULL) {
+		alive = (events & (EPOLLERR | EPOLLHUP)) == 0 && tcp_conn_write_turn(worker, conn, &turn);
 	} else if ((conn->events & EPOLLIN) == 0) {
 		alive = false; /* waits for later replies, so that only its end is reported */
 	} else {
@@ -687,6 +770,7 @@ static bool tcp_is_listener(const socket_worker_t *worker, const void *ptr)
 /* Returns false when the worker has to end. */
 static bool tcp_handle_events(socket_worker_t *worker, const struct epoll_event *events, int count)
 {
+	tcp_t *tcp = worker->memory;
 	for (int i = 0; i < count; i++) {
 		void *ptr = events[i].data.ptr;
 		if (ptr == worker) {
@@ -695,13 +779,44 @@ static bool tcp_handle_events(socket_worker_t *worker, const struct epoll_event 
 		if (ptr == worker->inbox) {
 			continue;
 		}
-		if (tcp_is_listener(worker, ptr)) {
+		if (ptr == &tcp->waker) {
+			tcp->is_woken = transfer_waker_clear(tcp->waker);
+		} else if (tcp_is_listener(worker, ptr)) {
 			tcp_accept_some(worker, ptr);
 		} else {
 			tcp_conn_serve(worker, ptr, events[i].events);
 		}
 	}
 	return true;
+}
+
+/* Go on with transfers that were prepared meanwhile: behind the events, which may be about connections that this ends.
+ */
+static void tcp_serve_prepared(socket_worker_t *worker)
+{
+	tcp_t *tcp = worker->memory;
+	tcp->is_woken = false;
+	for (conn_t *conn = tcp->lists[TCP_LIST_WAITING].first, *next; conn != NULL; conn = next) {
+		next = conn->links[TCP_LIST_WAITING].next;
+		if (transfer_out_state(conn->transfer) != TRANSFER_OUT_UNPREPARED) {
+			tcp_list_remove(tcp, conn, TCP_LIST_WAITING);
+			conn->is_waiting = false;
+			tcp_conn_serve(worker, conn, EPOLLOUT);
+		}
+	}
+}
+
+/* Transfers are served if there is a service for them. */
+static bool tcp_start_transfers(socket_worker_t *worker)
+{
+	tcp_t *tcp = worker->memory;
+	if (worker->shared->transfers == NULL) {
+		return true;
+	}
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = &tcp->waker };
+	tcp->turn.takers = &tcp_takers_of_all;
+	return transfer_waker_new(-1, &tcp->waker) == KNOT_OK &&
+	       epoll_ctl(tcp->epoll_fd, EPOLL_CTL_ADD, transfer_waker_fd(tcp->waker), &event) == 0;
 }
 
 static bool tcp_start(socket_worker_t *worker)
@@ -712,7 +827,7 @@ static bool tcp_start(socket_worker_t *worker)
 	struct epoll_event wake = { .events = EPOLLIN, .data.ptr = worker->inbox };
 	return tcp->epoll_fd >= 0 && epoll_ctl(tcp->epoll_fd, EPOLL_CTL_ADD, worker->stop_fd, &stop) == 0 &&
 	       epoll_ctl(tcp->epoll_fd, EPOLL_CTL_ADD, later_inbox_fd(worker->inbox), &wake) == 0 &&
-	       tcp_accept_resume(worker);
+	       tcp_start_transfers(worker) && tcp_accept_resume(worker);
 }
 
 static void tcp_stop(socket_worker_t *worker)
@@ -730,6 +845,8 @@ static void tcp_stop(socket_worker_t *worker)
 		conn->later_count = 0;
 		tcp_conn_free_closed(tcp, conn);
 	}
+	transfer_waker_drop(tcp->waker);
+	tcp->waker = NULL;
 	if (tcp->epoll_fd >= 0) {
 		close(tcp->epoll_fd);
 	}
@@ -764,6 +881,9 @@ void tcp_worker_run(void *arg)
 		goes_on = tcp_handle_events(worker, events, count);
 		if (later_inbox_has(worker->inbox)) {
 			tcp_send_later(worker);
+		}
+		if (tcp->is_woken) {
+			tcp_serve_prepared(worker);
 		}
 		tcp_close_late(worker);
 		if (!tcp->accepts && tcp->now_ms >= tcp->accept_after_ms && !tcp_accept_resume(worker)) {

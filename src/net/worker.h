@@ -12,19 +12,21 @@
 #include "src/net/traffic.h"
 #include "src/net/vlan.h"
 #include "src/state/state.h"
+#include "src/transfer/out_service.h"
 #include "src/update/request.h"
 #include "xdp/priv.h"
 
 typedef struct xdp_worker_set xdp_worker_set_t;
 
 typedef struct {
-	const state_root_t *state; /* borrowed: what answers come from; NULL until net_start() */
-	update_sink_t updates;     /* takes dynamic updates; set by net_start() */
-	sys_counters_t *counters;  /* owned: NET_COUNT_* */
-	sys_counters_t *traffic;   /* owned: TRAFFIC_… */
-	looks_t looks;             /* looks.list_rcu: RCU_LOAD() */
-	tcp_clients_t tcp_clients; /* of all TCP workers over sockets */
-	kxdp_priv_t *priv;         /* borrowed: opens what this process may not; NULL: there is no helper */
-	xdp_worker_set_t *xdp_rcu; /* owned, RCU_LOAD(): the XDP workers that run; never NULL while workers run */
+	const state_root_t *state;     /* borrowed: what answers come from; NULL until net_start() */
+	sys_counters_t *counters;      /* owned: NET_COUNT_* */
+	sys_counters_t *traffic;       /* owned: TRAFFIC_… */
+	looks_t looks;                 /* looks.list_rcu: RCU_LOAD() */
+	tcp_clients_t tcp_clients;     /* of all TCP workers over sockets */
+	transfer_service_t *transfers; /* borrowed, set before the first worker starts; NULL: no transfers */
+	update_sink_t updates;         /* takes dynamic updates; set by net_start() */
+	kxdp_priv_t *priv;             /* borrowed: opens what this process may not; NULL: there is no helper */
+	xdp_worker_set_t *xdp_rcu;     /* owned, RCU_LOAD(): the XDP workers that run; never NULL while workers run */
 	vlan_table_t *vlans_rcu; /* owned, RCU_LOAD(): VLAN devices, for routes that name them; NULL: there are none */
 } worker_shared_t;

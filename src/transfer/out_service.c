@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -38,13 +39,13 @@ struct transfer_service {
 
 /* ---- Wakers ---- */
 
-knot_err_t transfer_waker_new(transfer_waker_t **ret_waker)
+knot_err_t transfer_waker_new(int fd, transfer_waker_t **ret_waker)
 {
 	transfer_waker_t *waker = malloc(sizeof(*waker));
 	if (waker == NULL) {
 		return KNOT_ENOMEM;
 	}
-	waker->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	waker->fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (waker->fd < 0) {
 		free(waker);
 		return knot_err_of_errno(errno);

@@ -31,8 +31,9 @@ void transfer_service_free(transfer_service_t *take_service);
 /** How a worker learns that a transfer of its own is prepared. Counted: the service may outlive the worker. */
 typedef struct transfer_waker transfer_waker_t;
 
-/** KNOT_ENOMEM, or what an eventfd may fail with. */
-KNOT_MUST_USE knot_err_t transfer_waker_new(transfer_waker_t **ret_waker);
+/** fd: an eventfd that is duplicated, for a worker that has one already; -1: make one. KNOT_ENOMEM, or an errno code.
+ */
+KNOT_MUST_USE knot_err_t transfer_waker_new(int fd, transfer_waker_t **ret_waker);
 
 /** The worker is gone. NULL is allowed. */
 void transfer_waker_drop(transfer_waker_t *take_waker);

@@ -119,7 +119,7 @@ static void *work(void *arg)
 {
 	transfer_service_t *service = arg;
 	transfer_waker_t *waker;
-	assert_int_equal(transfer_waker_new(&waker), KNOT_OK);
+	assert_int_equal(transfer_waker_new(-1, &waker), KNOT_OK);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		transfer_out_t *ixfr = make(true, i % 3 == 0 ? 5 : 9 + i % 3);
 		transfer_service_begin(service, ixfr, waker);
