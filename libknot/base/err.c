@@ -20,6 +20,10 @@ static const struct {
 	{ KNOT_EADDRINUSE, "address already in use" },
 	{ KNOT_ECONNREFUSED, "connection refused" },
 	{ -ENOTDIR, "not a directory" },
+	{ KNOT_EADDRNOTAVAIL, "address is not available" },
+	{ KNOT_ECONNRESET, "connection reset" },
+	{ KNOT_ENETUNREACH, "network is unreachable" },
+	{ KNOT_EHOSTUNREACH, "host is unreachable" },
 	{ KNOT_ETIMEOUT, "connection timeout" },
 #define KNOT_ERR(name, text) { name, text },
 #include "libknot/base/err.def"

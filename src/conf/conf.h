@@ -67,6 +67,9 @@ typedef struct {
 	uint32_t tcp_idle_timeout_s;       /* 1– */
 	uint32_t tcp_io_timeout_ms;        /* 0: no limit */
 	uint32_t tcp_remote_io_timeout_ms; /* outgoing connections; 0: no limit */
+	uint32_t remote_pool_limit;        /* idle outgoing connections that are kept */
+	uint32_t remote_pool_timeout_s;    /* … for so long */
+	uint32_t remote_retry_delay_ms;    /* a remote that can't be reached isn't tried meanwhile */
 	uint32_t tcp_max_clients;          /* default: half of RLIMIT_NOFILE */
 	bool tcp_reuseport;
 	bool socket_affinity;

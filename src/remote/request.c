@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/remote/request.h"
+
+const knot_tsig_key_t *remote_key(const conf_remote_t *remote)
+{
+	return remote->key.count > 0 ? &remote->key.data[0]->tsig : NULL;
+}
+
+const conf_addr_t *remote_via(const conf_remote_t *remote, unsigned address)
+{
+	const conf_addr_t *found = NULL;
+	sa_family_t family = remote->addresses.data[address].ss.ss_family;
+	for (size_t i = 0; i < remote->via.count && i <= address; i++) {
+		if (remote->via.data[i].ss.ss_family == family) {
+			found = &remote->via.data[i];
+		}
+	}
+	return found;
+}
+
+static knot_err_t request_put_soa(knot_msg_writer_t *w, const remote_query_t *query)
+{
+	knot_section_t section = query->opcode == KNOT_OPCODE_NOTIFY ? KNOT_SECTION_ANSWER : KNOT_SECTION_AUTHORITY;
+	return query->soa.len == 0 ? KNOT_OK
+				   : knot_msg_put_rr(w, section, query->zone, KNOT_TYPE_SOA, KNOT_CLASS_IN,
+						     query->soa_ttl, query->soa);
+}
+
+static knot_err_t request_put_edns(knot_msg_writer_t *w, const remote_query_t *query)
+{
+	if (!query->has_edns) {
+		return KNOT_OK;
+	}
+	knot_err_t err = knot_msg_put_opt(w, REMOTE_PAYLOAD, 0, 0, 0);
+	return err == KNOT_OK && query->has_expire
+			       ? knot_msg_put_option(w, KNOT_EDNS_EXPIRE, (knot_bytes_t){ .len = 0 })
+			       : err;
+}
+
+knot_err_t remote_query_write(const remote_query_t *query, uint16_t id, const knot_tsig_key_t *key, uint64_t now_s,
+		knot_mut_bytes_t room, knot_tsig_chain_t *chain, size_t *ret_len)
+{
+	knot_msg_writer_t w;
+	knot_msg_begin(&w, room);
+	uint16_t flags = (uint16_t)((unsigned)query->opcode << 11);
+	flags |= query->opcode == KNOT_OPCODE_NOTIFY ? KNOT_FLAG_AA : 0;
+	knot_err_t err = knot_msg_put_question(&w, query->zone, query->type, KNOT_CLASS_IN);
+	err = err == KNOT_OK ? request_put_soa(&w, query) : err;
+	err = err == KNOT_OK ? request_put_edns(&w, query) : err;
+	if (err != KNOT_OK) {
+		return err;
+	}
+	*ret_len = knot_msg_finish(&w, id, flags);
+	if (key == NULL) {
+		return KNOT_OK;
+	}
+	knot_tsig_chain_begin(chain, key);
+	return knot_tsig_sign(chain, &w, now_s, ret_len);
+}
