@@ -282,8 +282,15 @@ typedef struct {
 	bool provide_ixfr;                  /* answer IXFR with differences */
 	uint32_t update_delay_s;            /* changes from outside are gathered for so long */
 	/* As long as the schema refuses them, none of these are set in a configuration that was checked. */
+	uint32_t refresh_min_s, refresh_max_s; /* limits of what the SOA says; a maximum of 0: none */
+	uint32_t retry_min_s, retry_max_s;
+	uint32_t expire_min_s, expire_max_s;
+	int64_t refresh_jitter; /* seconds, or with CONF_PERCENT (value.h) percent of the interval */
+	uint32_t master_pin_tolerance_s;
+	bool ixfr_benevolent, ixfr_by_one, ixfr_from_axfr;
 	conf_groups_t master;      /* servers that the zone is transferred from, in order */
 	conf_groups_t notify;      /* servers that are notified of changes */
+	uint32_t notify_delay_s;   /* how long after one */
 	conf_groups_t ddns_master; /* at most one; set, but with none: updates aren't forwarded */
 	conf_acls_t acl;           /* rules, in order: src/access */
 	conf_catalog_role_t catalog_role;

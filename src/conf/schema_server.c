@@ -104,13 +104,12 @@ static const conf_row_t server_rows[] = {
 	  .doc = "Largest amount of memory per worker for QUIC data that clients haven't acknowledged." },
 	{ .name = "quic-idle-close-timeout", TIME(1, MAX31), .dflt = "4", RESTART, TUNING,
 	  .doc = "Close a QUIC connection that has been idle for this time." },
-	{ .name = "remote-pool-limit", INT(0, MAX31), CONF_AT(conf_server_t, remote_pool_limit), .dflt = "0", TUNING,
+	{ .name = "remote-pool-limit", INT(0, MAX31), CONF_AT(conf_server_t, remote_pool_limit), .dflt = "0",
 	  .doc = "Number of outgoing connections to keep open for reuse; 0 closes each after its use. Set it if many "
 	         "zones exchange data with the same remotes." },
-	{ .name = "remote-pool-timeout", TIME(1, MAX31), CONF_AT(conf_server_t, remote_pool_timeout_s), .dflt = "5", TUNING,
+	{ .name = "remote-pool-timeout", TIME(1, MAX31), CONF_AT(conf_server_t, remote_pool_timeout_s), .dflt = "5",
 	  .doc = "How long an unused outgoing connection is kept open. See remote-pool-limit." },
 	{ .name = "remote-retry-delay", INT(0, MAX31), CONF_AT(conf_server_t, remote_retry_delay_ms), .dflt = "0",
-	  TUNING,
 	  .doc = "Time in milliseconds during which a remote that couldn't be reached is not tried again. Set it if "
 	         "many zones share remotes that may be down." },
 	{ .name = "socket-affinity", BOOL, CONF_AT(conf_server_t, socket_affinity), .dflt = "off", RESTART,

@@ -431,8 +431,9 @@ static server_ticket_t session_run_named(
 		got = run(session, &zone);
 	}
 	/* A zone that a reload removed meanwhile isn't one of all zones any more; of all transactions, those that are
-	 * open are meant. */
-	if (got.err != KNOT_OK && got.err != KNOT_ENOZONE && got.err != KNOT_ETXNNONE) {
+	 * open are meant, and of a refresh the zones that have primaries. */
+	bool is_meant = got.err != KNOT_ENOZONE && got.err != KNOT_ETXNNONE && got.err != KNOT_ENOTSUP;
+	if (got.err != KNOT_OK && is_meant) {
 		*result = KNOT_ECTLZONES;
 	}
 	return got.err == KNOT_OK ? got.ticket : 0;

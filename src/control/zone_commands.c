@@ -28,8 +28,9 @@ typedef struct {
 
 static void zone_command_print_role(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
 {
-	(void)facts, (void)event;
-	snprintf(text, FIELD_TEXT_MAX, "master");
+	(void)event;
+	bool is_secondary = server_is_secondary(facts->session->server, facts->zone->name);
+	snprintf(text, FIELD_TEXT_MAX, "%s", is_secondary ? "slave" : "master");
 }
 
 static void zone_command_print_serial(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
@@ -217,6 +218,34 @@ command_result_t command_zone_reload(session_t *session, const session_zone_t *z
 	command_result_t result = { .ticket = 0 };
 	result.err = server_zone_ask(session->server, zone->name, EVENT_LOAD,
 			session_flag(session, 'F') ? EVENT_BY_FORCE : 0,
+			session_flag(session, 'B') ? &result.ticket : NULL);
+	return result;
+}
+
+/* ---- zone-refresh, zone-retransfer ---- */
+
+static command_result_t zone_command_refresh(session_t *session, const session_zone_t *zone, bool is_retransfer)
+{
+	command_result_t result = { .ticket = 0 };
+	result.err = server_zone_refresh(
+			session->server, zone->name, is_retransfer, session_flag(session, 'B') ? &result.ticket : NULL);
+	return result;
+}
+
+command_result_t command_zone_refresh(session_t *session, const session_zone_t *zone)
+{
+	return zone_command_refresh(session, zone, false);
+}
+
+command_result_t command_zone_retransfer(session_t *session, const session_zone_t *zone)
+{
+	return zone_command_refresh(session, zone, true);
+}
+
+command_result_t command_zone_notify(session_t *session, const session_zone_t *zone)
+{
+	command_result_t result = { .ticket = 0 };
+	result.err = server_zone_ask(session->server, zone->name, EVENT_NOTIFY, 0,
 			session_flag(session, 'B') ? &result.ticket : NULL);
 	return result;
 }

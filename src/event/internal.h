@@ -10,11 +10,13 @@
 #include "src/event/conf_edit.h"
 #include "src/event/edits.h"
 #include "src/event/renewal.h"
+#include "src/event/rests.h"
 #include "src/event/saves.h"
 #include "src/event/takeover.h"
 #include "src/event/timer_sync.h"
 #include "src/event/updates.h"
 #include "src/event/zone_edit.h"
+#include "src/remote/remote.h"
 
 /* Zones handled each time the lock of the jobs is held: it bounds how long workers wait for it. */
 enum { SERVER_CHUNK = 256 };
@@ -49,6 +51,9 @@ struct server {
 	conf_open_t edit SYS_GUARDED_BY(reload_lock);
 	edits_t edits;                                       /* open transactions on zones */
 	updates_t updates;                                   /* requests for dynamic updates that wait */
+	remote_t *remote;                                    /* owned; takes care of its threads itself */
+	notices_t *notices;                                  /* owned: NOTIFYs that came */
+	rests_t rests SYS_GUARDED_BY(jobs.lock);             /* of zones with primaries or secondaries */
 	faults_t faults SYS_GUARDED_BY(jobs.lock);           /* reasons of zones whose last job failed */
 	uint64_t refusals SYS_GUARDED_BY(jobs.lock);         /* versions that a guard rail held back */
 	compaction_t *compactions SYS_GUARDED_BY(jobs.lock); /* owned: a list */
@@ -148,6 +153,13 @@ bool server_is_restoring(const server_t *server, const entry_t *entry) SYS_REQUI
 
 /** Leave backups incomplete, before the process ends: after jobs_stop(). */
 void server_backup_stop(server_t *server) SYS_EXCLUDES(server->jobs.lock);
+/* ---- notify.c ---- */
+
+/** Plan refreshes of zones whose primaries sent NOTIFY. ctx: the server. With one thread: "remote". */
+void server_take_notices(void *ctx);
+
+/** Remember what the timer database says, before the zone is loaded for the first time. */
+void server_restore_notify(server_t *server, entry_t *entry, uint64_t last_notified) SYS_REQUIRES(server->jobs.lock);
 
 /* ---- compact.c ---- */
 

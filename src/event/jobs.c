@@ -331,6 +331,9 @@ static void jobs_run_one(jobs_t *jobs, const agenda_item_t *item) SYS_REQUIRES(j
 	job_outcome_t outcome = { .load = LOAD_UNCHANGED };
 	knot_err_t result = jobs->calls.run(item->zone, item->event, item->how, &outcome, jobs->calls.ctx);
 	sys_mutex_lock(&jobs->lock);
+	if (outcome.goes_on) {
+		return; /* it may have ended, and the entry be gone */
+	}
 	jobs->running += outcome.then != NULL; /* not idle in between */
 	jobs_end(jobs, item->zone, outcome, result);
 	if (outcome.then != NULL) {
@@ -342,14 +345,37 @@ static void jobs_run_one(jobs_t *jobs, const agenda_item_t *item) SYS_REQUIRES(j
 	}
 }
 
+/* Under lock, which is released meanwhile. */
+static void jobs_run_step(jobs_t *jobs) SYS_REQUIRES(jobs->lock)
+{
+	job_step_t *step = jobs->steps;
+	jobs->steps = step->next;
+	sys_mutex_unlock(&jobs->lock);
+	sys_thread_step_aside();
+	step->run(step->ctx);
+	sys_mutex_lock(&jobs->lock);
+}
+
+void jobs_go_on(jobs_t *jobs, job_step_t *step)
+{
+	step->next = NULL;
+	sys_mutex_lock(&jobs->lock);
+	*(jobs->steps == NULL ? &jobs->steps : jobs->last_step) = step;
+	jobs->last_step = &step->next;
+	pthread_cond_signal(&jobs->work);
+	sys_mutex_unlock(&jobs->lock);
+}
+
 static void jobs_run_worker(void *arg)
 {
 	jobs_t *jobs = arg;
 	sys_mutex_lock(&jobs->lock);
-	while (!jobs->stopping) {
+	while (!jobs->stopping || jobs->steps != NULL) {
 		agenda_item_t next;
 		uint64_t wait_ms;
-		if (jobs_find_next(jobs, &next, &wait_ms)) {
+		if (jobs->steps != NULL) {
+			jobs_run_step(jobs);
+		} else if (jobs_find_next(jobs, &next, &wait_ms)) {
 			jobs_run_one(jobs, &next);
 		} else if (agenda_was_long(&jobs->agenda)) {
 			jobs_give_memory_back(jobs);

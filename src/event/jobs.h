@@ -20,16 +20,25 @@ typedef struct {
 	bool is_flushed;             /* the zone file was written */
 	bool is_to_be_flushed_later; /* it could not be written */
 	bool is_flush_refused; /* another program changed it: not to be written until a command requests it again */
-	bool keeps_result;     /* a success says nothing about the failure that the zone has */
-	bool is_behind;        /* of EVENT_LOAD: as load_env_t has it */
-	bool has_sync;         /* the next is known */
-	int64_t sync_s;        /* `zonefile-sync` as it was while the job ran; seconds */
-	char *reason;          /* owned, freed by jobs_end(): details of a failure; NULL: none */
+	bool goes_on;  /* the job has only begun: what it waits for ends it with jobs_end(), perhaps it has already */
+	bool is_quiet; /* nobody is notified of the new version */
+	bool keeps_result; /* a success says nothing about the failure that the zone has */
+	bool is_behind;    /* of EVENT_LOAD: as load_env_t has it */
+	bool has_sync;     /* the next is known */
+	int64_t sync_s;    /* `zonefile-sync` as it was while the job ran; seconds */
+	char *reason;      /* owned, freed by jobs_end(): details of a failure; NULL: none */
 	/* What a worker does when the zone's turn has ended; the entry may be gone then. NULL: nothing. Of events only.
 	 */
 	void (*then)(void *then_ctx);
 	void *then_ctx;
 } job_outcome_t;
+
+/** A piece of a job that goes on, to be done by a worker. Of the caller; in place until `run` is called. */
+typedef struct job_step {
+	struct job_step *next;
+	void (*run)(void *ctx);
+	void *ctx;
+} job_step_t;
 
 /** What the pool calls. */
 typedef struct {
@@ -47,6 +56,8 @@ typedef struct {
 	pthread_cond_t ended; /* a job ended while one is awaited, all zones were tried, no work is left, or stopping;
 				 clock: monotonic */
 	agenda_t agenda SYS_GUARDED_BY(lock);
+	job_step_t *steps SYS_GUARDED_BY(lock); /* pieces of jobs that go on, in order; *last_step: the end */
+	job_step_t **last_step SYS_GUARDED_BY(lock);
 	unsigned idle SYS_GUARDED_BY(lock);    /* workers that wait for something to be due */
 	unsigned awaited SYS_GUARDED_BY(lock); /* threads that wait for the job of a zone to end */
 	size_t untried SYS_GUARDED_BY(lock);   /* entries never tried */
@@ -71,6 +82,9 @@ KNOT_MUST_USE knot_err_t jobs_start(jobs_t *jobs) SYS_EXCLUDES(jobs->lock);
 
 /** Let running jobs end, forget the others, end the workers. Without the lock. */
 void jobs_stop(jobs_t *jobs) SYS_EXCLUDES(jobs->lock);
+
+/** Let a worker do a piece of a job that goes on, before other work. Without the lock, and before jobs_stop(). */
+void jobs_go_on(jobs_t *jobs, job_step_t *step) SYS_EXCLUDES(jobs->lock);
 
 /* ---- With the lock held ---- */
 

@@ -33,6 +33,7 @@ typedef struct {
 	int64_t *ret_sync_s;  /* gets the zone's zonefile-sync, if it is configured */
 	bool *is_behind;      /* in and out: the journal can't be read, so what is served may lack what only it has */
 	bool is_forced;       /* guard rails hold nothing up */
+	bool has_primaries;   /* a zone without a file will come from one: that it has none isn't logged */
 } load_env_t;
 
 /**

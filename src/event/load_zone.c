@@ -10,7 +10,9 @@
 
 static knot_err_t load_nothing(loading_t *loading)
 {
-	log_zone(LOG_INFO, loading->report.name, "zone not found");
+	if (!loading->env->has_primaries) {
+		log_zone(LOG_INFO, loading->report.name, "zone not found");
+	}
 	return KNOT_ENOENT;
 }
 

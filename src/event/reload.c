@@ -341,6 +341,7 @@ static void reload_remove_entry(entry_t *entry, void *ctx)
 	reload_drop_edit(removed, entry);
 	reload_take_updates(removed, entry);
 	faults_drop(&removed->server->faults, zone_name(entry_zone(entry)));
+	rests_drop(&removed->server->rests, zone_name(entry_zone(entry)));
 	server_compact_forget(removed->server, entry);
 	server_backup_forget(removed->server, entry);
 	removed->server->jobs.untried -= entry->tried ? 0 : 1;
@@ -420,6 +421,7 @@ knot_err_t server_apply(server_t *server, conf_t *take_conf, const server_change
 		conf_free(conf);
 		return err;
 	}
+	made.state->notices = server->notices;
 	err = change->keep != NULL ? change->keep(change->ctx) : KNOT_OK;
 	if (err != KNOT_OK) {
 		reload_discard_build(&made, server->zones);
@@ -432,6 +434,7 @@ knot_err_t server_apply(server_t *server, conf_t *take_conf, const server_change
 	sys_mutex_unlock(&server->jobs.lock);
 	(void)server_open_logs(conf, server->params.uid, server->params.gid);
 	reload_tell_what_waits(server, conf);
+	remote_configure(server->remote, &conf->server);
 	state_t *old = state_publish(&server->root, made.state);
 	reload_adopt_zones(server, &made);
 	reload_ask(server, old->conf, conf, change->txn);

@@ -51,15 +51,34 @@ void server_follow_times(server_t *server, entry_t *entry)
 {
 	timer_values_t timers = timer_sync_read(server->timers, entry_name(entry));
 	zone_freeze_transfers(entry_zone(entry), timers.at[TIMER_XFR_OUT_FROZEN] != 0);
+	bool is_secondary = server_is_secondary(server, entry_name(entry));
 	sys_mutex_lock(&server->jobs.lock);
 	server_restore_flush(server, entry, timers.at[TIMER_LAST_FLUSH]);
+	server_restore_notify(server, entry, timers.at[TIMER_LAST_NOTIFIED]);
+	rest_t *rest = is_secondary ? rests_get(&server->rests, entry_name(entry)) : NULL;
+	if (rest != NULL) {
+		rest->timers = timers_state_of(&timers);
+	}
 	sys_mutex_unlock(&server->jobs.lock);
+}
+
+/* Before a secondary zone is loaded for the first time. True: its time was over while the server wasn't running. */
+static bool server_has_expired(server_t *server, entry_t *entry)
+{
+	sys_mutex_lock(&server->jobs.lock);
+	rest_t *rest = rests_find(&server->rests, entry_name(entry));
+	bool has_expired = rest != NULL && timers_start(&rest->timers, sys_clock_wall());
+	sys_mutex_unlock(&server->jobs.lock);
+	if (has_expired) {
+		log_zone(LOG_INFO, entry_name(entry), "zone had expired, will be bootstrapped");
+	}
+	return has_expired;
 }
 
 knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
 {
 	char reason[FAULT_REASON_MAX];
-	bool is_first;
+	bool is_first, is_secondary = server_is_secondary(server, entry_name(entry));
 	server_look_at_flags(server, entry, &is_first, &outcome->is_behind);
 	if (outcome->is_behind && (how & EVENT_BY_OPERATOR) == 0 && server_waits_for_journal(server, entry)) {
 		outcome->keeps_result = true;
@@ -67,6 +86,9 @@ knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_o
 	}
 	if (is_first) {
 		server_follow_times(server, entry);
+		if (is_secondary && server_has_expired(server, entry)) {
+			return KNOT_OK;
+		}
 	}
 	if (zone_has_frozen_transfers(entry_zone(entry))) {
 		log_zone(LOG_NOTICE, entry_name(entry), "outgoing XFR is still frozen");
@@ -80,10 +102,15 @@ knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_o
 		.stopping = &server->jobs.stopping,
 		.ret_sync_s = &outcome->sync_s,
 		.is_behind = &outcome->is_behind,
-		.is_forced = (how & EVENT_BY_FORCE) != 0 };
+		.is_forced = (how & EVENT_BY_FORCE) != 0,
+		.has_primaries = is_secondary };
 	outcome->sync_s = INT64_MIN;
 	knot_err_t err = load_zone(&env, entry_zone(entry), &entry->source, &outcome->load, reason);
 	outcome->has_sync = outcome->sync_s != INT64_MIN;
+	if (err == KNOT_ENOENT && is_secondary) {
+		log_zone(LOG_INFO, entry_name(entry), "zone will be bootstrapped");
+		return KNOT_OK;
+	}
 	outcome->reason = err != KNOT_OK ? strdup(reason) : NULL;
 	return err;
 }
@@ -158,6 +185,7 @@ knot_err_t server_start(server_t *server)
 {
 	knot_err_t err = images_start(server->saves.images);
 	err = err == KNOT_OK ? transfer_service_new(server->journal, &server->transfers) : err;
+	err = err == KNOT_OK ? remote_start(server->remote) : err;
 	return err == KNOT_OK ? jobs_start(&server->jobs) : err;
 }
 
@@ -226,6 +254,7 @@ static knot_err_t server_open_saves(server_t *server, const conf_database_t *con
 
 void server_stop(server_t *server)
 {
+	remote_stop(server->remote); /* before the workers: what waits for an answer ends, some of it in a worker */
 	jobs_stop(&server->jobs);
 	updates_drop(&server->updates, KNOT_RCODE_SERVFAIL); /* while transports can still answer */
 	server_backup_stop(server);
@@ -265,6 +294,8 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	if (err == KNOT_OK && (server->timers = timer_sync_open(&take_conf->database)) == NULL) {
 		err = KNOT_ENOMEM;
 	}
+	err = err == KNOT_OK ? remote_new(&take_conf->server, &server->remote) : err;
+	err = err == KNOT_OK ? notices_new(&server->notices) : err;
 	err = err == KNOT_OK ? saves_reserve(&server->saves, take_conf->zone_count) : err;
 	conf_t *started = err == KNOT_OK ? conf_copy_groups(take_conf, params->host) : NULL;
 	err = err == KNOT_OK && started == NULL ? KNOT_ENOMEM : err;
@@ -277,11 +308,15 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 		timer_db_close(server->timers);
 		takeover_done(&server->takeover);
 		journal_close(server->journal);
+		remote_free(server->remote);
+		notices_free(server->notices);
 		free(server);
 		return err;
 	}
 	server->params = *params;
 	server->started = started;
+	made.state->notices = server->notices;
+	remote_set_bell(server->remote, notices_fd(server->notices), server_take_notices, server);
 	server->loaded_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sys_mutex_init(&server->reload_lock);
 	edits_init(&server->edits);
@@ -309,6 +344,9 @@ void server_free(server_t *server)
 	updates_drop(&server->updates, KNOT_RCODE_SERVFAIL);
 	updates_deinit(&server->updates);
 	faults_free(&server->faults);
+	rests_free(&server->rests);
+	remote_free(server->remote);
+	notices_free(server->notices);
 	for (size_t i = 0; i < zonedb_count(server->zones); i++) {
 		entry_free(entry_of(zonedb_zones(server->zones)[i]));
 	}

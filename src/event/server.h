@@ -84,6 +84,16 @@ KNOT_MUST_USE knot_err_t server_zone_ask(
  * as the zone was frozen. Only server_stop() ends the wait early. */
 knot_err_t server_zone_wait(server_t *server, knot_name_t name, server_ticket_t ticket);
 
+/** True if the zone is configured and has primaries. */
+bool server_is_secondary(const server_t *server, knot_name_t name);
+
+/**
+ * Plan a refresh for now, as an operator requests it. is_retransfer: the whole zone, whatever its serial. ret_ticket:
+ * may be NULL. KNOT_ENOTSUP: it has no primaries. Others as server_zone_ask().
+ */
+KNOT_MUST_USE knot_err_t server_zone_refresh(
+		server_t *server, knot_name_t name, bool is_retransfer, server_ticket_t *ret_ticket);
+
 /** What server_zone_purge() removes. */
 enum {
 	SERVER_PURGE_CONTENTS = 1, /* what is served */

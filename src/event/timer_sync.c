@@ -116,6 +116,13 @@ static bool timer_sync_fill(server_t *server, entry_t *entry, timer_sync_t *ret_
 {
 	uint64_t flush_s = entry->tried ? server_last_flush(server, entry) : 0;
 	*ret_times = (timer_sync_t){ .zone = entry_name(entry), .mask = flush_s != 0 ? 1u << TIMER_LAST_FLUSH : 0 };
+	const rest_t *rest = entry->tried ? rests_find(&server->rests, entry_name(entry)) : NULL;
+	if (rest != NULL) {
+		timers_state_put(&rest->timers, &ret_times->values);
+		ret_times->mask |= 1u << TIMER_NEXT_REFRESH | 1u << TIMER_NEXT_EXPIRE | 1u << TIMER_MASTER_PIN_HIT |
+				   1u << TIMER_LAST_REFRESH_OK | 1u << TIMER_LAST_NOTIFIED;
+		ret_times->values.at[TIMER_LAST_NOTIFIED] = rest->last_notified;
+	}
 	ret_times->values.at[TIMER_LAST_FLUSH] = flush_s;
 	return ret_times->mask != 0;
 }
@@ -183,7 +190,8 @@ knot_err_t server_run_timers(server_t *server, entry_t *entry, unsigned how, job
 void server_plan_timers(server_t *server, entry_t *entry, event_t ended, job_outcome_t outcome)
 {
 	(void)outcome;
-	int64_t sync_s = ended == EVENT_FLUSH ? timer_sync_seconds(server) : CONF_TIMERS_NEVER;
+	bool has_new = ended == EVENT_FLUSH || ended == EVENT_REFRESH || ended == EVENT_EXPIRE || ended == EVENT_NOTIFY;
+	int64_t sync_s = has_new ? timer_sync_seconds(server) : CONF_TIMERS_NEVER;
 	if (sync_s >= 0) {
 		(void)jobs_plan(&server->jobs, entry, EVENT_TIMERS, sys_clock_ms() + (uint64_t)sync_s * 1000, 0);
 	}

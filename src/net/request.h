@@ -33,9 +33,6 @@ typedef struct {
 	/** Apply the message of `request`, and answer it then. */
 	void (*update)(void *ctx, const state_t *state, const answer_source_t *source, const answer_request_t *request,
 			const answer_report_t *report, const answer_aside_t *aside);
-	/** Refresh the zone of `report`: a NOTIFY, whose reply is on its way. Nothing of the request can be read. */
-	void (*refresh)(void *ctx, const state_t *state, const answer_source_t *source, const answer_report_t *report,
-			const answer_aside_t *aside);
 } request_takers_t;
 
 /** What a worker lends to its requests. Zero it to begin, and set the last two if there are takers. */
@@ -53,7 +50,7 @@ static inline void request_turn_begin(request_turn_t *turn, uint64_t now_us)
 		.now_us = now_us,
 		.wall_s = sys_clock_wall_coarse(),
 		.aside = &turn->aside,
-		.takes = turn->takers != NULL ? turn->takers->takes : 0,
+		.takes = (uint8_t)(ANSWER_EFFECT_REFRESH | (turn->takers != NULL ? turn->takers->takes : 0)),
 	};
 }
 

@@ -185,20 +185,10 @@ static void take_update(void *ctx, const state_t *state, const answer_source_t *
 	((taken_t *)ctx)->updates++;
 }
 
-static void take_refresh(void *ctx, const state_t *state, const answer_source_t *source, const answer_report_t *report,
-		const answer_aside_t *aside)
-{
-	(void)state, (void)source;
-	assert_ptr_equal(report->zone, zones.zones[ZONE_EX]);
-	((taken_t *)ctx)->refreshes++;
-	((taken_t *)ctx)->serial = aside->serial;
-}
-
 static const request_takers_t takers = {
-	.takes = ANSWER_EFFECT_STREAM | ANSWER_EFFECT_UPDATE | ANSWER_EFFECT_REFRESH,
+	.takes = ANSWER_EFFECT_STREAM | ANSWER_EFFECT_UPDATE,
 	.stream = take_stream,
 	.update = take_update,
-	.refresh = take_refresh,
 };
 
 /* serial: of the SOA that a NOTIFY or an IXFR has; 0: none. */
@@ -275,21 +265,28 @@ static void test_takers(void **state)
 				  "zone:\n  - domain: ex\n    acl: a\n");
 	served.env.conf = conf;
 	taken_t taken = { 0 };
+	notice_t notice;
+	assert_int_equal(notices_new(&served.notices), KNOT_OK);
 	request_turn_t turn = { .takers = &takers, .ctx = &taken };
 	traffic = (traffic_batch_t){ 0 };
 
 	assert_int_equal(ask_for(&turn, ANSWER_TCP4, KNOT_OPCODE_QUERY, KNOT_TYPE_AXFR, 0, "192.0.2.1"), 0);
 	assert_true(ask_for(&turn, ANSWER_TCP4, KNOT_OPCODE_QUERY, KNOT_TYPE_IXFR, 1, "192.0.2.1") > 12);
 	assert_int_equal(ask_for(&turn, ANSWER_UDP4, KNOT_OPCODE_UPDATE, KNOT_TYPE_SOA, 0, "192.0.2.1"), 0);
-	assert_true(taken.streams == 1 && taken.updates == 1 && taken.refreshes == 0);
+	assert_true(taken.streams == 1 && taken.updates == 1);
+	assert_false(notices_take(served.notices, &notice));
 	assert_true(ask_for(&turn, ANSWER_UDP4, KNOT_OPCODE_NOTIFY, KNOT_TYPE_SOA, 5, "192.0.2.1") > 0);
-	assert_true(taken.refreshes == 1 && taken.serial == 5);
+	assert_true(notices_take(served.notices, &notice) && memcmp(notice.zone, "\2ex", 4) == 0);
+	assert_true(notice.from.family == AF_INET && notice.from.bytes[3] == 1);
 	assert_true(ask_for(&turn, ANSWER_TCP4, KNOT_OPCODE_NOTIFY, KNOT_TYPE_SOA, 1, "192.0.2.1") > 0);
 	assert_true(ask_for(&turn, ANSWER_TCP4, KNOT_OPCODE_QUERY, KNOT_TYPE_AXFR, 0, "192.0.2.2") > 0);
 	zone_freeze_transfers(zones.zones[ZONE_EX], true);
 	assert_true(ask_for(&turn, ANSWER_TCP4, KNOT_OPCODE_QUERY, KNOT_TYPE_AXFR, 0, "192.0.2.1") > 0);
 	zone_freeze_transfers(zones.zones[ZONE_EX], false);
-	assert_true(taken.streams == 1 && taken.updates == 1 && taken.refreshes == 1);
+	assert_true(taken.streams == 1 && taken.updates == 1);
+	assert_false(notices_take(served.notices, &notice));
+	notices_free(served.notices);
+	served.notices = NULL;
 
 	/* The update is counted when it's answered; a denied request counts as BADKEY, as Knot's do. */
 	assert_int_equal(traffic.noted[TRAFFIC_REQUESTS + ANSWER_TCP4], 5);

@@ -25,6 +25,10 @@ enum {
 struct remote {
 	sys_thread_t thread;
 	int epoll, wake; /* owned; wake: eventfd */
+	struct {
+		void (*ring)(void *ctx);
+		void *ctx;
+	} bell;
 	sys_mutex_t lock;
 	requests_t inbox SYS_GUARDED_BY(lock);
 	bool is_stopping SYS_GUARDED_BY(lock);
@@ -460,7 +464,9 @@ static void remote_end_all(remote_t *remote)
 static void remote_handle(remote_t *remote, const struct epoll_event *event)
 {
 	uint64_t count;
-	if (event->data.ptr != NULL) {
+	if (event->data.ptr == &remote->bell) {
+		remote->bell.ring(remote->bell.ctx);
+	} else if (event->data.ptr != NULL) {
 		wire_on_event(remote, event->data.ptr, event->events);
 	} else if (read(remote->wake, &count, sizeof(count)) < 0) {
 		assert(errno == EAGAIN || errno == EINTR);
@@ -544,6 +550,16 @@ knot_err_t remote_new(const conf_server_t *conf, remote_t **ret_remote)
 	remote_configure(remote, conf);
 	*ret_remote = remote;
 	return KNOT_OK;
+}
+
+void remote_set_bell(remote_t *remote, int fd, void (*ring)(void *ctx), void *ctx)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = &remote->bell };
+	remote->bell.ring = ring;
+	remote->bell.ctx = ctx;
+	int rc = epoll_ctl(remote->epoll, EPOLL_CTL_ADD, fd, &event);
+	assert(rc == 0 || errno == ENOMEM || errno == ENOSPC);
+	(void)rc;
 }
 
 knot_err_t remote_start(remote_t *remote)

@@ -26,6 +26,9 @@ KNOT_MUST_USE knot_err_t remote_new(const conf_server_t *conf, remote_t **ret_re
 /** The limits of another configuration. Any thread. */
 void remote_configure(remote_t *remote, const conf_server_t *conf);
 
+/** Let the thread call ring(ctx) whenever a descriptor is readable. Once, before remote_start(). */
+void remote_set_bell(remote_t *remote, int fd, void (*ring)(void *ctx), void *ctx);
+
 /** Start the thread "remote". An errno code. */
 KNOT_MUST_USE knot_err_t remote_start(remote_t *remote);
 

@@ -1,9 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/remote/request.h"
 
+#include <stdio.h>
+
+#include "src/conf/conf.h"
+
 const knot_tsig_key_t *remote_key(const conf_remote_t *remote)
 {
 	return remote->key.count > 0 ? &remote->key.data[0]->tsig : NULL;
+}
+
+void remote_print_peer(const conf_remote_t *remote, unsigned address, const char *transport,
+		char ret_text[static REMOTE_PEER_TEXT_MAX])
+{
+	char addr[CONF_ADDR_TEXT_MAX], name[KNOT_NAME_TEXT_MAX] = "";
+	const conf_addr_t *at = &remote->addresses.data[address];
+	const knot_tsig_key_t *key = remote_key(remote);
+	if (key != NULL) {
+		(void)knot_name_print(key->name, name);
+	}
+	snprintf(ret_text, REMOTE_PEER_TEXT_MAX, "remote %s%s, %s%.300s%s", conf_addr_print(at, addr),
+			at->ss.ss_family != AF_UNIX ? transport : "", key != NULL ? "key " : "", name,
+			key != NULL ? ", " : "");
 }
 
 const conf_addr_t *remote_via(const conf_remote_t *remote, unsigned address)

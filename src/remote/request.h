@@ -65,6 +65,12 @@ struct remote_request {
 /** The key that signs what is sent to a remote, or NULL. */
 const knot_tsig_key_t *remote_key(const conf_remote_t *remote);
 
+enum { REMOTE_PEER_TEXT_MAX = 512 };
+
+/** "remote 192.0.2.1@53 TCP, key name., ", as log lines have it. transport: " TCP", or ""; a UNIX socket has none. */
+void remote_print_peer(const conf_remote_t *remote, unsigned address, const char *transport,
+		char ret_text[static REMOTE_PEER_TEXT_MAX]);
+
 /** Where messages to the n-th address come from: the last `via` of its family among the first n; NULL: any. */
 const conf_addr_t *remote_via(const conf_remote_t *remote, unsigned address);
 

@@ -12,6 +12,7 @@
 #include "src/answer/answer.h"
 #include "src/conf/conf.h"
 #include "src/modules/module.h"
+#include "src/state/notices.h"
 #include "src/sys/rcu.h"
 #include "src/zone/zonedb.h"
 
@@ -22,11 +23,12 @@ typedef struct {
 } state_zone_modules_t;
 
 typedef struct state {
-	uint64_t number;                    /* of this snapshot: 1, 2, …; unique in the process */
-	conf_t *conf;                       /* owned */
-	zonedb_t *zones;                    /* owned: the set; zones that stay are shared with the next state */
-	answer_env_t env;                   /* its bytes are borrowed from conf */
-	module_chain_t *modules;            /* owned: of template `default`, for every query; NULL: none */
+	uint64_t number;         /* of this snapshot: 1, 2, …; unique in the process */
+	conf_t *conf;            /* owned */
+	zonedb_t *zones;         /* owned: the set; zones that stay are shared with the next state */
+	answer_env_t env;        /* its bytes are borrowed from conf */
+	notices_t *notices;      /* borrowed: where NOTIFYs go that are accepted; set before it is published */
+	module_chain_t *modules; /* owned: of template `default`, for every query; NULL: none */
 	state_zone_modules_t *zone_modules; /* owned: of zones that have modules of their own, by address of the zone */
 	size_t zone_modules_count;
 } state_t;

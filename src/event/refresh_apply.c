@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The sinks of a transfer, and how its result becomes the zone. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/event/refresh.h"
+#include "src/event/turn.h"
+#include "src/sys/clock.h"
+#include "src/sys/log.h"
+#include "src/zone/diff.h"
+
+/* ---- The zone's SOA ---- */
+
+typedef struct {
+	uint8_t *soa;
+	uint32_t ttl;
+	size_t len;
+} refresh_soa_t;
+
+static bool refresh_visit_soa(const zone_rr_t *rr, void *ctx)
+{
+	refresh_soa_t *found = ctx;
+	if (rr->type == KNOT_TYPE_SOA && rr->rdata.len <= KNOT_SOA_LEN_MAX) {
+		memcpy(found->soa, rr->rdata.data, rr->rdata.len);
+		found->len = rr->rdata.len;
+		found->ttl = rr->ttl;
+	}
+	return found->len == 0;
+}
+
+size_t refresh_copy_soa(const zone_contents_t *contents, knot_name_t name, uint8_t ret_soa[static KNOT_SOA_LEN_MAX],
+		uint32_t *ret_ttl)
+{
+	refresh_soa_t found = { .soa = ret_soa };
+	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
+	if (scratch != NULL) {
+		(void)zone_each_of_name(contents, name, scratch, refresh_visit_soa, &found);
+		free(scratch);
+	}
+	if (ret_ttl != NULL) {
+		*ret_ttl = found.ttl;
+	}
+	return found.len;
+}
+
+timers_soa_t refresh_timers_of(const zone_contents_t *contents, knot_name_t name)
+{
+	uint8_t soa[KNOT_SOA_LEN_MAX];
+	size_t len = refresh_copy_soa(contents, name, soa, NULL);
+	return len > 0 ? timers_soa_of((knot_bytes_t){ soa, len }) : (timers_soa_t){ 0 };
+}
+
+/* ---- Sinks ---- */
+
+static knot_err_t refresh_sink_begin(stream_in_kind_t kind, uint32_t serial, void *ctx)
+{
+	refresh_run_t *run = ctx;
+	refresh_transfer_t *transfer = run->transfer;
+	(void)serial;
+	if (kind == STREAM_IN_AXFR) {
+		if (run->request.query.type == KNOT_TYPE_IXFR) {
+			refresh_log(run, LOG_INFO, "IXFR, incoming", "receiving AXFR-style IXFR");
+		}
+		refresh_log(run, LOG_INFO, "AXFR, incoming", "started");
+		transfer->builder = zone_builder_new(run->params.zone);
+		return transfer->builder != NULL ? KNOT_OK : KNOT_ENOMEM;
+	}
+	refresh_log(run, LOG_INFO, "IXFR, incoming", "started");
+	const zone_contents_t *base = zone_contents(entry_zone(run->entry));
+	knot_err_t err = update_begin(run->params.zone, UPDATE_TRANSFER, base, &transfer->update);
+	transfer->has_update = err == KNOT_OK;
+	return err;
+}
+
+static knot_err_t refresh_sink_change(refresh_transfer_t *transfer, const zone_rr_t *rr, bool is_added)
+{
+	zone_txn_t *txn = transfer->update.txn;
+	knot_err_t err = is_added ? zone_txn_put(txn, rr->owner, rr->type, rr->ttl, rr->rdata)
+				  : zone_txn_remove(txn, rr->owner, rr->type, rr->rdata);
+	bool is_misfit = err == KNOT_EISRECORD || err == KNOT_ENORECORD;
+	return is_misfit && transfer->is_benevolent ? KNOT_OK : err;
+}
+
+static knot_err_t refresh_sink_record(const zone_rr_t *rr, bool is_added, void *ctx)
+{
+	refresh_transfer_t *transfer = ((refresh_run_t *)ctx)->transfer;
+	return transfer->has_update ? refresh_sink_change(transfer, rr, is_added)
+				    : zone_builder_put(transfer->builder, rr->owner, rr->type, rr->ttl, rr->rdata);
+}
+
+static knot_err_t refresh_sink_changeset(uint32_t from, uint32_t to, void *ctx)
+{
+	(void)from, (void)to, (void)ctx;
+	return KNOT_OK; /* all changesets of a transfer are one change of the zone */
+}
+
+static void refresh_sink_foreign(knot_name_t owner, void *ctx)
+{
+	char name[KNOT_NAME_TEXT_MAX];
+	const refresh_run_t *run = ctx;
+	(void)knot_name_print(owner, name);
+	log_zone(LOG_WARNING, run->params.zone, "zone loader, ignoring out-of-zone data, owner %s", name);
+}
+
+void refresh_begin_transfer(refresh_run_t *run)
+{
+	size_t index;
+	refresh_transfer_t *transfer = run->transfer;
+	const stream_in_sink_t sink = { refresh_sink_begin, refresh_sink_record, refresh_sink_changeset,
+		refresh_sink_foreign, run };
+	stream_in_query_t query = { .zone = run->params.zone,
+		.id = run->request.id,
+		.type = run->request.query.type,
+		.serial = run->refresh.serial,
+		.is_one_by_one = run->params.is_one_by_one };
+	if (conf_zone_find(run->conf, run->params.zone, &index)) {
+		const conf_zone_t zone = conf_zone(run->conf, index);
+		query.size_max = zone.zone_max_size;
+		transfer->is_benevolent = zone.ixfr_benevolent;
+	}
+	stream_in_begin(&transfer->stream, &query, &sink);
+	transfer->begun_ns = sys_clock_ns();
+	transfer->is_begun = true;
+}
+
+void refresh_drop_transfer(refresh_run_t *run)
+{
+	refresh_transfer_t *transfer = run->transfer;
+	if (transfer != NULL) {
+		zone_builder_discard(transfer->builder);
+		if (transfer->has_update) {
+			update_end(&transfer->update);
+		}
+		free(transfer);
+		run->transfer = NULL;
+	}
+}
+
+/* ---- Applying ---- */
+
+/** Differences on their way into a transaction. */
+typedef struct {
+	zone_txn_t *txn;
+	knot_err_t err;
+} refresh_merge_t;
+
+static bool refresh_merge_record(const zone_rr_t *rr, bool is_added, void *ctx)
+{
+	refresh_merge_t *merge = ctx;
+	merge->err = is_added ? zone_txn_put(merge->txn, rr->owner, rr->type, rr->ttl, rr->rdata)
+			      : zone_txn_remove(merge->txn, rr->owner, rr->type, rr->rdata);
+	return merge->err == KNOT_OK;
+}
+
+/* The differences to what is served as edits of that. */
+static knot_err_t refresh_begin_difference(refresh_run_t *run, const zone_contents_t *base, const zone_contents_t *next)
+{
+	update_t *update = &run->transfer->update;
+	knot_err_t err = update_begin(run->params.zone, UPDATE_TRANSFER, base, update);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	run->transfer->has_update = true;
+	refresh_merge_t merge = { .txn = update->txn };
+	err = zone_diff(base, next, refresh_merge_record, &merge);
+	return err == KNOT_OK ? merge.err : err;
+}
+
+static knot_err_t refresh_build(refresh_run_t *run, const turn_t *turn)
+{
+	zone_contents_t *next;
+	refresh_transfer_t *transfer = run->transfer;
+	load_report_t report = { .name = turn->name, .reason = turn->commit->reason };
+	const update_policy_t policy = load_policy(&turn->settings, &report);
+	zone_builder_t *builder = transfer->builder;
+	transfer->builder = NULL;
+	knot_err_t err = zone_builder_finish(builder, &policy.build, &next);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	if (run->action.is_difference && turn->current != NULL) {
+		err = refresh_begin_difference(run, turn->current, next);
+		zone_contents_free(next);
+		return err;
+	}
+	update_begin_whole(turn->name, UPDATE_TRANSFER, turn->current, next, &transfer->update);
+	transfer->has_update = true;
+	return KNOT_OK;
+}
+
+static refresh_failure_t refresh_class_of(knot_err_t err)
+{
+	static const struct {
+		knot_err_t err;
+		refresh_failure_t failure;
+	} classes[] = {
+		{ KNOT_OK, REFRESH_FINE },
+		{ KNOT_ENOMEM, REFRESH_LOCAL },
+		{ KNOT_ENOZONE, REFRESH_LOCAL },
+		{ KNOT_ESEMCHECK, REFRESH_INVALID },
+		{ KNOT_ENOSOA, REFRESH_INVALID },
+		{ KNOT_EGUARDRAIL, REFRESH_REJECTED },
+	};
+	for (size_t i = 0; i < KNOT_LEN(classes); i++) {
+		if (classes[i].err == err) {
+			return classes[i].failure;
+		}
+	}
+	return REFRESH_UNSTORED;
+}
+
+static void refresh_log_unapplied(const refresh_run_t *run, refresh_failure_t failure, knot_err_t err)
+{
+	const char *operation = run->transfer->stream.kind == STREAM_IN_AXFR ? "AXFR, incoming" : "IXFR, incoming";
+	if (failure == REFRESH_UNSTORED) {
+		refresh_log(run, LOG_WARNING, operation, "failed to store changes (%s)", knot_strerror(err));
+	} else {
+		refresh_log(run, LOG_WARNING, operation, "failed (%s)", knot_strerror(err));
+	}
+}
+
+refresh_event_t refresh_apply(refresh_run_t *run)
+{
+	static const server_author_t author = { .who = "" };
+	server_commit_t commit = { 0 };
+	turn_t turn = { .server = run->server,
+		.entry = run->entry,
+		.name = run->params.zone,
+		.current = zone_contents(entry_zone(run->entry)),
+		.author = &author,
+		.commit = &commit };
+	uint64_t begun_ns = run->transfer->begun_ns;
+	knot_err_t err = load_settings(&run->server->root, turn.name, &turn.settings);
+	/* Only checks without which a zone can't be served: the primary is responsible for the rest. */
+	turn.settings.checks = turn.settings.checks == ZONE_CHECKS_SOFT ? ZONE_CHECKS_SOFT : ZONE_CHECKS_OFF;
+	err = err == KNOT_OK && run->transfer->builder != NULL ? refresh_build(run, &turn) : err;
+	err = err == KNOT_OK ? turn_publish(&turn, &run->transfer->update) : err;
+	refresh_event_t event = { .kind = REFRESH_EVENT_APPLIED, .now_s = sys_clock_wall(), .err = err };
+	event.applied.failure = refresh_class_of(err);
+	event.applied.took_ms = (sys_clock_ns() - begun_ns) / 1000000;
+	const zone_contents_t *now = zone_contents(entry_zone(run->entry));
+	if (err != KNOT_OK) {
+		refresh_log_unapplied(run, event.applied.failure, err);
+	} else {
+		event.applied.serial = now->serial;
+		event.applied.soa = refresh_timers_of(now, turn.name);
+	}
+	refresh_drop_transfer(run);
+	return event;
+}
