@@ -120,10 +120,10 @@ static uint32_t notify_retry_s(const notify_run_t *run, const zone_contents_t *c
 	return seconds > 0 ? seconds : 1;
 }
 
-/* Keep what the run has found out. */
-static void notify_keep(notify_run_t *run, rest_t *rest, entry_t *entry) SYS_REQUIRES(run->server->jobs.lock)
+/* Keep what the run has found out. server: the run's. */
+static void notify_keep(server_t *server, const notify_run_t *run, rest_t *rest, entry_t *entry)
+		SYS_REQUIRES(server->jobs.lock)
 {
-	server_t *server = run->server;
 	const zone_contents_t *contents = zone_contents(entry_zone(entry));
 	rest->notify = NULL;
 	rest->notify_failed = notify_failures(run);
@@ -149,7 +149,7 @@ static void notify_release(notify_run_t *take_run)
 	entry_t *entry = server_find_entry(server, run->zone);
 	rest_t *rest = entry != NULL ? rests_find(&server->rests, run->zone) : NULL;
 	if (rest != NULL && rest->notify == run && !run->is_stopped) {
-		notify_keep(run, rest, entry);
+		notify_keep(server, run, rest, entry);
 	}
 	bool has_failed = !run->is_stopped && notify_failures(run) != 0;
 	if (has_failed) {
@@ -259,9 +259,11 @@ static void notify_on_end(remote_request_t *request, knot_err_t err)
 
 /* ---- The event ---- */
 
-/* Note who is to be told. ret_start: bits of those that are to be asked by the caller, who holds the run. */
+/*
+ * Note which servers get a NOTIFY. ret_start: those that the caller asks, as it holds the run. Under jobs.lock, as
+ * notify_join(): the compiler's analysis doesn't know that all runs have the same server.
+ */
 static void notify_mark(notify_run_t *run, bool is_all, uint64_t failed, bool *ret_start)
-		SYS_REQUIRES(run->server->jobs.lock)
 {
 	bool knows = !is_all && run->count <= NOTIFY_REMEMBERED;
 	for (size_t i = 0; i < run->count; i++) {

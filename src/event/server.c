@@ -268,11 +268,11 @@ void server_stop(server_t *server)
 	}
 }
 
-/* Without random bytes the address of a variable: sources may then choose whom they share a part with. */
+/* Without random bytes the time: sources may then choose whom they share a part with. */
 static uint64_t server_make_seed(void)
 {
 	uint64_t seed;
-	return getrandom(&seed, sizeof(seed), 0) == (ssize_t)sizeof(seed) ? seed : (uint64_t)(uintptr_t)&seed;
+	return getrandom(&seed, sizeof(seed), 0) == (ssize_t)sizeof(seed) ? seed : sys_clock_ns();
 }
 
 knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t **ret_server) SYS_UNCHECKED_LOCKS
