@@ -29,7 +29,7 @@ def one_blank(_line, _world, theirs, ours):
     return (theirs[0], theirs[1].replace("error:  (", "error: ("), theirs[2].replace("error:  (", "error: (")) == ours
 
 
-NOT_YET = ("zone-refresh", "zone-retransfer", "zone-notify", "zone-sign", "zone-keys-load", "zone-key-rollover", "zone-ksk-submitted")
+NOT_YET = ("zone-sign", "zone-keys-load", "zone-key-rollover", "zone-ksk-submitted")
 
 
 @rule("not supported yet: transfers, signing")

@@ -85,8 +85,7 @@ static const struct {
 	{ "zone-stat", "zone-stat: zone-stats zone-status", false },
 	{ "conf-ex", "conf-ex: conf-export( )", false },
 	{ "nonsense ", ":", false },
-	{ "zone-re", "zone-re: zone-read zone-reload zone-revert",
-			false }, /* without zone-refresh and others that are absent */
+	{ "zone-re", "zone-re: zone-read zone-refresh zone-reload zone-restore zone-retransfer zone-revert", false },
 	{ "zone-si", "zone-si:", false },
 	{ "help zone-si", "zone-si: zone-sign( )", false },
 	{ "status ", ": cert-key configure version workers", false },
