@@ -144,7 +144,7 @@ static const conf_row_t server_rows[] = {
 	{ .name = "answer-rotation", BOOL, CONF_AT(conf_server_t, answer_rotation), .dflt = "off",
 	  .doc = "Rotate the records of an RRset from answer to answer, so that clients that use the first record "
 	         "spread over all of them." },
-	{ .name = "automatic-acl", BOOL, CONF_AT(conf_server_t, automatic_acl), .dflt = "off", TUNING,
+	{ .name = "automatic-acl", BOOL, CONF_AT(conf_server_t, automatic_acl), .dflt = "off",
 	  .doc = "Allow the remotes to which a zone refers as master or notify without an ACL." },
 	{ .name = "proxy-allowlist", .type = CONF_NET, MULTI, REFUSED, FOR("PROXY protocol"),
 	  .doc = "Addresses and networks of proxies whose queries have a PROXYv2 header with the client's address." },

@@ -39,10 +39,10 @@ static const conf_option_t tsig_algorithms[] = {
 static const conf_row_t key_rows[] = {
 	{ .name = "id", .type = CONF_DNAME, .doc = "Name of the key. Both sides must use the same name." },
 	{ .name = "algorithm", OPT(tsig_algorithms), CONF_AT(conf_key_t, number), .dflt = "hmac-sha256",
-	  TUNING, .rfc = "RFC 8945 6",
+	  .rfc = "RFC 8945 6",
 	  .doc = "Algorithm of the key. Both sides must use the same." },
 	{ .name = "secret", .type = CONF_B64, .required = true, .secret = true, .missing = "no key secret defined",
-	  CONF_AT(conf_key_t, tsig.secret), TUNING,
+	  CONF_AT(conf_key_t, tsig.secret),
 	  .doc = "Shared secret of the key, in base64." },
 	COMMENT,
 };
@@ -57,17 +57,17 @@ const conf_section_t conf_section_key = {
 static const conf_row_t remote_rows[] = {
 	{ .name = "id", STR, .doc = "Name by which other sections refer to the server." },
 	{ .name = "address", .type = CONF_ADDR, MULTI, .required = true, .missing = "no remote address defined",
-	  .port = 53, CONF_AT(conf_remote_t, addresses), .path = CONF_PATH_RUNDIR, TUNING,
+	  .port = 53, CONF_AT(conf_remote_t, addresses), .path = CONF_PATH_RUNDIR,
 	  .doc = "Addresses of the server, tried in order. UNIX paths are relative to server.rundir. The default port "
 	         "is 53, or 853 with quic or tls." },
-	{ .name = "via", .type = CONF_ADDR, MULTI, CONF_AT(conf_remote_t, via), .path = CONF_PATH_RUNDIR, TUNING,
+	{ .name = "via", .type = CONF_ADDR, MULTI, CONF_AT(conf_remote_t, via), .path = CONF_PATH_RUNDIR,
 	  .doc = "Source addresses to use: for the n-th address the last one of its family among the first n. Set it "
 	         "if the remote accepts only certain sources." },
 	{ .name = "quic", BOOL, CONF_AT(conf_remote_t, quic), .dflt = "off", TUNING,
 	  .doc = "Connect over QUIC (RFC 9250); not together with tls." },
 	{ .name = "tls", BOOL, CONF_AT(conf_remote_t, tls), .dflt = "off", TUNING,
 	  .doc = "Connect over TLS (RFC 7858); not together with quic." },
-	{ .name = "key", REF1("key"), CONF_AT(conf_remote_t, key), TUNING,
+	{ .name = "key", REF1("key"), CONF_AT(conf_remote_t, key),
 	  .doc = "TSIG key that signs messages to this server." },
 	{ .name = "cert-key", .type = CONF_B64, MULTI, .count_max = 4, .check = conf_check_pin,
 	  CONF_HAS_AT(conf_remote_t, has_cert), TUNING,
@@ -76,12 +76,12 @@ static const conf_row_t remote_rows[] = {
 	{ .name = "cert-hostname", STR, MULTI, .count_max = 4, CONF_HAS_AT(conf_remote_t, has_cert), TUNING,
 	  .doc = "Names of which one must be in the server's certificate." },
 	{ .name = "block-notify-after-transfer", BOOL, CONF_AT(conf_remote_t, block_notify_after_transfer),
-	  .dflt = "off", TUNING,
+	  .dflt = "off",
 	  .doc = "Don't notify other servers of a zone that was transferred from this one." },
-	{ .name = "no-edns", BOOL, CONF_AT(conf_remote_t, no_edns), .dflt = "off", TUNING,
+	{ .name = "no-edns", BOOL, CONF_AT(conf_remote_t, no_edns), .dflt = "off",
 	  .doc = "Send no EDNS to this server, and use separate connections for SOA queries and transfers. Use it only "
 	         "for old servers that fail otherwise." },
-	{ .name = "automatic-acl", BOOL, CONF_AT(conf_remote_t, automatic_acl), .dflt = "on", TUNING,
+	{ .name = "automatic-acl", BOOL, CONF_AT(conf_remote_t, automatic_acl), .dflt = "on",
 	  .doc = "With server.automatic-acl on, allow this remote for the zones that refer to it." },
 	COMMENT,
 };
@@ -96,7 +96,7 @@ const conf_section_t conf_section_remote = {
 
 static const conf_row_t remotes_rows[] = {
 	{ .name = "id", STR, .doc = "Name by which other sections refer to the group." },
-	{ .name = "remote", REF1("remote"), MULTI, .required = true, .missing = "no remote defined", TUNING,
+	{ .name = "remote", REF1("remote"), MULTI, .required = true, .missing = "no remote defined",
 	  .doc = "Servers of the group, in order." },
 	COMMENT,
 };
@@ -118,33 +118,33 @@ static const conf_option_t update_matches[] = {
 
 static const conf_row_t acl_rows[] = {
 	{ .name = "id", STR, .doc = "Name by which zones refer to the rule." },
-	{ .name = "address", .type = CONF_NET, MULTI, CONF_AT(conf_acl_t, addresses), .dflt_doc = "any", TUNING,
+	{ .name = "address", .type = CONF_NET, MULTI, CONF_AT(conf_acl_t, addresses), .dflt_doc = "any",
 	  .doc = "Source addresses and networks to which the rule applies." },
-	{ .name = "key", REF1("key"), MULTI, CONF_AT(conf_acl_t, keys), TUNING,
+	{ .name = "key", REF1("key"), MULTI, CONF_AT(conf_acl_t, keys),
 	  .doc = "TSIG keys to which the rule applies. If the rule has no key, a signed query doesn't match." },
-	{ .name = "remote", REF_REMOTE, MULTI, CONF_AT(conf_acl_t, remotes), TUNING,
+	{ .name = "remote", REF_REMOTE, MULTI, CONF_AT(conf_acl_t, remotes),
 	  .doc = "Remotes to which the rule applies, in place of address, key, protocol and certificates." },
-	{ .name = "action", OPT(acl_actions), MULTI, CONF_AT(conf_acl_t, actions), .dflt_doc = "none", TUNING,
+	{ .name = "action", OPT(acl_actions), MULTI, CONF_AT(conf_acl_t, actions), .dflt_doc = "none",
 	  .doc = "Actions that the rule allows or denies. A rule without an action matches nothing, unless it has "
 	         "deny: then it denies everything." },
-	{ .name = "protocol", OPT(acl_protocols), MULTI, CONF_AT(conf_acl_t, protocols), .dflt_doc = "any", TUNING,
+	{ .name = "protocol", OPT(acl_protocols), MULTI, CONF_AT(conf_acl_t, protocols), .dflt_doc = "any",
 	  .doc = "Transport protocols to which the rule applies." },
 	{ .name = "cert-key", .type = CONF_B64, MULTI, .check = conf_check_pin, CONF_HAS_AT(conf_acl_t, has_cert), TUNING,
 	  .doc = "Pins of the public keys of clients to which the rule applies." },
 	{ .name = "cert-hostname", STR, MULTI, CONF_HAS_AT(conf_acl_t, has_cert), TUNING,
 	  .doc = "Names in the certificates of clients to which the rule applies." },
-	{ .name = "deny", BOOL, CONF_AT(conf_acl_t, deny), .dflt = "off", TUNING,
+	{ .name = "deny", BOOL, CONF_AT(conf_acl_t, deny), .dflt = "off",
 	  .doc = "Deny the queries that match instead of allowing them. Put such a rule before those that allow "
 	         "more." },
-	{ .name = "update-type", .type = CONF_RRTYPE, MULTI, CONF_AT(conf_acl_t, update_types), .dflt_doc = "any", TUNING,
+	{ .name = "update-type", .type = CONF_RRTYPE, MULTI, CONF_AT(conf_acl_t, update_types), .dflt_doc = "any",
 	  .doc = "Record types that dynamic updates may change." },
-	{ .name = "update-owner", OPT(update_owners), CONF_AT(conf_acl_t, update_owner), TUNING,
+	{ .name = "update-owner", OPT(update_owners), CONF_AT(conf_acl_t, update_owner),
 	  .doc = "Owner names that dynamic updates may change: that of the key, those of the zone, or those in "
 	         "update-owner-name." },
-	{ .name = "update-owner-match", OPT(update_matches), CONF_AT(conf_acl_t, update_match), .dflt = "sub-or-equal", TUNING,
+	{ .name = "update-owner-match", OPT(update_matches), CONF_AT(conf_acl_t, update_match), .dflt = "sub-or-equal",
 	  .doc = "How an owner name must relate to the names of update-owner: equal or below, equal, below, or "
 	         "matching them as patterns." },
-	{ .name = "update-owner-name", STR, MULTI, .check = conf_check_owner, CONF_AT(conf_acl_t, update_names), TUNING,
+	{ .name = "update-owner-name", STR, MULTI, .check = conf_check_owner, CONF_AT(conf_acl_t, update_names),
 	  .doc = "Names for update-owner, absolute or relative to the zone." },
 	COMMENT,
 };
@@ -389,11 +389,11 @@ static const conf_row_t zone_rows[] = {
 	{ .name = "update-delay", TIME(0, MAX32), .dflt = "0", CONF_AT(conf_zone_t, update_delay_s),
 	  .doc = "Time for which dynamic updates are collected, from the first one on, and then applied together. They "
 	         "are answered then." },
-	{ .name = "acl", REF1("acl"), MULTI, CONF_AT(conf_zone_t, acl), TUNING,
+	{ .name = "acl", REF1("acl"), MULTI, CONF_AT(conf_zone_t, acl),
 	  .doc = "Access rules for transfers, notifications and updates, in order." },
 	{ .name = "master-pin-tolerance", TIME(0, MAX32), .dflt = "0", CONF_AT(conf_zone_t, master_pin_tolerance_s),
 	  .doc = "Time for which the last primary is preferred, even if another one has a newer version." },
-	{ .name = "provide-ixfr", BOOL, CONF_AT(conf_zone_t, provide_ixfr), .dflt = "on", TUNING,
+	{ .name = "provide-ixfr", BOOL, CONF_AT(conf_zone_t, provide_ixfr), .dflt = "on",
 	  .doc = "Answer IXFR queries with differences. Switch it off if secondaries should always transfer the whole "
 	         "zone." },
 	{ .name = "deleg-aware", OPT(deleg_awareness), .dflt = "auto", REFUSED_BUT("auto off"),
