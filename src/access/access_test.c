@@ -265,7 +265,8 @@ static const row_t rows[] = {
 	{ "not forwarded", "    acl: a\nacl:\n  - id: a\n    action: update\n", UPDATE, UDP, "192.0.2.1", "unknown",
 			"x. A", "-" },
 	{ "forwarding is off",
-			"    master: r1\n    ddns-master: \"\"\n    acl: a\nacl:\n  - id: a\n    action: update\n",
+			"    master: r1\n    ddns-master: \"\"\n    dnssec-signing: on\n    acl: a\nacl:\n  - id: a\n  "
+			"  action: update\n",
 			UPDATE, UDP, "192.0.2.1", "unknown", "x. A", "-" },
 	{ "forwarded to another server",
 			"    master: r1\n    ddns-master: r2\n    acl: a\nacl:\n  - id: a\n    action: update\n",

@@ -28,6 +28,7 @@ static const char zones[] =
 		"zone:\n"
 		"  - domain: plain.\n"
 		"  - domain: own.\n    template: t\n    acl: [full, empty]\n    master: a\n    ddns-master: \"\"\n"
+		"    dnssec-signing: on\n"
 		"  - domain: templ.\n    template: t\n    ddns-master: c\n";
 
 static void test_keys(void **state)

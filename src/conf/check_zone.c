@@ -118,6 +118,15 @@ static const char *check_serial_modulo(const inherited_t *both)
 			       : NULL;
 }
 
+/** What is changed here beside a primary would be lost at the next refresh; a signer keeps versions of its own. */
+static const char *check_ddns_master(const inherited_t *both)
+{
+	knot_bytes_t master = check_find(both, "ddns-master");
+	return master.data != NULL && master.data[0] == '\0' && !option(both, "dnssec-signing", false)
+			       ? "empty 'ddns-master' requires 'dnssec-signing'"
+			       : NULL;
+}
+
 static const char *check_included_zones(const inherited_t *both)
 {
 	if (has(both, "include-from") && has(both, "reverse-generate")) {
@@ -171,6 +180,9 @@ const char *conf_check_zone(const conf_block_view_t *block, conf_view_t all)
 	reason = check_catalog(&both, all);
 	if (reason == NULL) {
 		reason = check_serial_modulo(&both);
+	}
+	if (reason == NULL) {
+		reason = check_ddns_master(&both);
 	}
 	return reason != NULL ? reason : check_included_zones(&both);
 }

@@ -213,6 +213,9 @@ static const struct {
 			KNOT_EINVAL },
 	{ "serials of an unsigned zone", "zone:\n - domain: a\n   serial-modulo: 1/2\n",
 			"line 4, section 'zone[a.]' ('serial-modulo' requires 'dnssec-signing')", KNOT_EINVAL },
+	{ "updates of an unsigned zone aren't forwarded",
+			"template:\n - id: t\n   ddns-master: \"\"\nzone:\n - domain: a\n   template: t\n",
+			"line 7, section 'zone[a.]' (empty 'ddns-master' requires 'dnssec-signing')", KNOT_EINVAL },
 	{ "secret of a cookie", "mod-cookies:\n - id: x\n   secret: 0x01\n",
 			"line 4, section 'mod-cookies[x]' (the length of the cookie secret MUST BE 16 bytes (32 HEX "
 			"characters))",

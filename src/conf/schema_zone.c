@@ -378,8 +378,7 @@ static const conf_row_t zone_rows[] = {
 	  .doc = "Number of the Redis instance to which the zone is written; -1 means none." },
 	{ .name = "master", REF_REMOTE, MULTI, .or_empty = true, CONF_AT(conf_zone_t, master), ZONE_RELOAD,
 	  .doc = "Primary servers from which the zone is transferred." },
-	{ .name = "ddns-master", REF1("remote"), .or_empty = true, CONF_AT(conf_zone_t, ddns_master), REFUSED,
-	  FOR("dynamic updates"),
+	{ .name = "ddns-master", TOGETHER, REF1("remote"), .or_empty = true, CONF_AT(conf_zone_t, ddns_master),
 	  .doc = "Server to which dynamic updates are forwarded. With an empty value they are applied here, which "
 	         "needs dnssec-signing." },
 	{ .name = "notify", REF_REMOTE, MULTI, .or_empty = true, CONF_AT(conf_zone_t, notify),

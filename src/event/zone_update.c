@@ -6,6 +6,7 @@
 #include "src/event/zone_update.h"
 
 #include "libknot/msg/rcode.h"
+#include "src/event/forward.h"
 #include "src/event/turn.h"
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
@@ -213,23 +214,6 @@ static bool update_may_change(server_t *server, const entry_t *entry)
 	return !is_behind;
 }
 
-/*
- * False: the zone has a primary, whose version would replace what is changed here. That server is to be asked, which
- * isn't built.
- */
-static bool update_is_ours(const server_t *server, knot_name_t name)
-{
-	RCU_READ_SECTION(guard);
-	const conf_t *conf = state_load(&server->root, guard)->conf;
-	size_t index;
-	if (!conf_zone_find(conf, name, &index)) {
-		return true; /* load_settings() says so */
-	}
-	const conf_zone_t zone = conf_zone(conf, index);
-	bool is_forwarding_off = zone.ddns_master.data != NULL && zone.ddns_master.count == 0;
-	return zone.master.count == 0 || is_forwarding_off;
-}
-
 knot_err_t server_run_update(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
 {
 	static const server_author_t author = { .who = "" };
@@ -241,10 +225,9 @@ knot_err_t server_run_update(server_t *server, entry_t *entry, unsigned how, job
 	turn.current = zone_contents(entry_zone(entry));
 	knot_err_t err = KNOT_OK;
 	outcome->keeps_result = true;
-	if (list.count > 0) {
-		err = !update_is_ours(server, name)       ? KNOT_ENOTSUP
-		      : !update_may_change(server, entry) ? KNOT_EAGAIN
-							  : load_settings(&server->root, name, &turn.settings);
+	if (list.count > 0 && !forward_updates(server, name, &list)) {
+		err = update_may_change(server, entry) ? load_settings(&server->root, name, &turn.settings)
+						       : KNOT_EAGAIN;
 		if (err == KNOT_OK) {
 			err = update_process(&turn, &list);
 		} else {

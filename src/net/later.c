@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/net/later.h"
 
+#include "libknot/msg/tsig.h"
 #include "libknot/msg/writer.h"
 #include "src/sys/clock.h"
 
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 enum {
+	ARCOUNT_OFF = 10,
 	LENGTH_LEN = 2, /* in front of a message over a stream */
 	/* What a reply may have that its request lacks: an OPT with an extended error. TSIG is reserved for by itself.
 	 */
@@ -136,9 +138,23 @@ static bool later_inbox_push(later_inbox_t *inbox, later_t *later)
 
 /* ---- Replies ---- */
 
+/* The primary's reply to a request that only it can verify, signed by it: only the ID is the client's. */
+static void later_copy_reply(later_t *later)
+{
+	uint16_t id = load_be16(later->bytes);
+	memcpy(later->bytes, later->request.reply.data, later->request.reply.len);
+	store_be16(later->bytes, id);
+	later->reply_len = later->request.reply.len;
+	store_be16(later->bytes - LENGTH_LEN, (uint16_t)later->reply_len);
+}
+
 /* In the place of the request. The reply has no OPT, as Knot's, unless there is an extended error to say. */
 static void later_make_reply(later_t *later, uint16_t ede)
 {
+	if (later->request.reply.len >= KNOT_MSG_HEADER_LEN && later->request.reply.len <= later->bytes_max) {
+		later_copy_reply(later);
+		return;
+	}
 	knot_query_t query;
 	knot_msg_verdict_t verdict = knot_query_parse(later->request.message, &query);
 	assert(verdict == KNOT_MSG_OK); /* as when it was taken */
@@ -196,6 +212,18 @@ static void later_copy_key(later_t *later, const knot_tsig_chain_t *chain, uint8
 	later->is_signed = true;
 }
 
+/* The request without its signature, which was verified: another server may get it signed by another key. */
+static void later_strip_tsig(later_t *later)
+{
+	uint8_t key_wire[KNOT_NAME_MAX];
+	knot_tsig_t tsig;
+	knot_err_t err = knot_tsig_read(later->request.message, key_wire, &tsig);
+	assert(err == KNOT_OK); /* as when it was verified */
+	(void)err;
+	later->request.message.len = tsig.off;
+	store_be16(later->bytes + ARCOUNT_OFF, (uint16_t)(load_be16(later->bytes + ARCOUNT_OFF) - 1));
+}
+
 static void later_copy_remote(later_t *later, const struct sockaddr *remote)
 {
 	size_t len = remote->sa_family == AF_INET    ? sizeof(struct sockaddr_in)
@@ -225,10 +253,14 @@ bool later_take(later_outbox_t *outbox, const answer_source_t *source, const ans
 	}
 	later_copy_remote(later, source->remote);
 	later->request.message = (knot_bytes_t){ later->bytes, query->wire.len };
+	later->request.is_foreign = query->has_tsig && key == NULL;
 	later->request.size = size;
 	later->request.make = later_make;
 	later->request.done = later_done;
 	later->zone = (knot_name_t){ later->bytes + KNOT_MSG_QNAME_OFF, query->qname.len, query->qname.label_count };
+	if (key != NULL && query->has_tsig) {
+		later_strip_tsig(later);
+	}
 	later->protocol = source->protocol;
 	later->payload_max = payload_max;
 	later->begin_ns = outbox->begin_ns;

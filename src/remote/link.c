@@ -23,17 +23,17 @@ void link_done(link_t *link)
 
 /* ---- Sending ---- */
 
-static knot_err_t link_make_room(link_t *link)
+static knot_err_t link_make_room(link_t *link, size_t max_len)
 {
 	if (link->out_sent > 0) {
 		memmove(link->out, link->out + link->out_sent, link->out_len - link->out_sent);
 		link->out_len -= link->out_sent;
 		link->out_sent = 0;
 	}
-	if (link->out_max - link->out_len >= 2 + REMOTE_QUERY_MAX) {
+	if (link->out_max - link->out_len >= 2 + max_len) {
 		return KNOT_OK;
 	}
-	size_t max = 2 * link->out_max + 2 + REMOTE_QUERY_MAX;
+	size_t max = 2 * link->out_max + 2 + max_len;
 	uint8_t *out = realloc(link->out, max);
 	if (out == NULL) {
 		return KNOT_ENOMEM;
@@ -55,7 +55,8 @@ knot_err_t link_put(link_t *link, remote_request_t *request, uint64_t now_ms, ui
 {
 	size_t len;
 	assert(link_has_room(link));
-	knot_err_t err = link_make_room(link);
+	size_t max_len = remote_query_max(&request->query);
+	knot_err_t err = link_make_room(link, max_len);
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -64,8 +65,8 @@ knot_err_t link_put(link_t *link, remote_request_t *request, uint64_t now_ms, ui
 	uint16_t id = (uint16_t)((link->next_slot / LINK_ROOM << 8 | slot) ^ link->key);
 	uint8_t *at = link->out + link->out_len;
 	request->chain.pending = NULL;
-	err = remote_query_write(&request->query, id, remote_key(request->remote), now_s,
-			(knot_mut_bytes_t){ at + 2, REMOTE_QUERY_MAX }, &request->chain, &len);
+	err = remote_query_write(&request->query, id, remote_request_key(request), now_s,
+			(knot_mut_bytes_t){ at + 2, max_len }, &request->chain, &len);
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -97,7 +98,7 @@ static remote_request_t *link_clear_slot(link_t *link, unsigned slot)
 	link->slots[slot] = NULL;
 	link->count--;
 	link->stream_count -= request->is_stream;
-	if (remote_key(request->remote) != NULL) {
+	if (remote_request_key(request) != NULL) {
 		knot_tsig_chain_done(&request->chain);
 	}
 	return request;
@@ -161,7 +162,7 @@ static knot_err_t link_check(remote_request_t *request, knot_bytes_t message, ui
 	if ((flags & KNOT_FLAG_QR) == 0) {
 		return KNOT_EMALF;
 	}
-	if (remote_key(request->remote) != NULL) {
+	if (remote_request_key(request) != NULL) {
 		knot_err_t err = knot_tsig_verify(&request->chain, message, now_s);
 		/* An unsigned refusal may be forged, but so may silence; its rcode helps whoever looks for the cause.
 		 */
@@ -183,7 +184,7 @@ static void link_give(link_t *link, unsigned slot, knot_bytes_t message, uint64_
 	if (verdict == REMOTE_MORE) {
 		return;
 	}
-	bool is_signed = remote_key(request->remote) != NULL;
+	bool is_signed = remote_request_key(request) != NULL;
 	if (err == KNOT_OK && verdict == REMOTE_DONE && is_signed && !knot_tsig_is_complete(&request->chain)) {
 		err = KNOT_EMALF;
 	}

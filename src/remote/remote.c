@@ -145,7 +145,9 @@ static void wire_fail(remote_t *remote, wire_t *wire, knot_err_t err)
 	bool may_repeat = wire->link.answered > 0;
 	wire->link.is_over = true;
 	for (remote_request_t *request; (request = link_take(&wire->link)) != NULL;) {
-		bool is_repeated = may_repeat && !request->is_stream && ++request->try_count < REMOTE_TRIES_MAX;
+		bool is_change = request->query.opcode == KNOT_OPCODE_UPDATE; /* the server may have made it */
+		bool is_repeated = may_repeat && !request->is_stream && !is_change &&
+				   ++request->try_count < REMOTE_TRIES_MAX;
 		request->is_answered = request->is_answered && !is_repeated;
 		remote_note_end(request, err, &end);
 		if (is_repeated) {

@@ -2,6 +2,7 @@
 #include "src/remote/request.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "src/conf/conf.h"
 
@@ -22,6 +23,17 @@ void remote_print_peer(const conf_remote_t *remote, unsigned address, const char
 	snprintf(ret_text, REMOTE_PEER_TEXT_MAX, "remote %s%s, %s%.300s%s", conf_addr_print(at, addr),
 			at->ss.ss_family != AF_UNIX ? transport : "", key != NULL ? "key " : "", name,
 			key != NULL ? ", " : "");
+}
+
+const knot_tsig_key_t *remote_request_key(const remote_request_t *request)
+{
+	return request->query.is_foreign ? NULL : remote_key(request->remote);
+}
+
+size_t remote_query_max(const remote_query_t *query)
+{
+	size_t max = REMOTE_QUERY_MAX + query->message.len;
+	return max < KNOT_MSG_MAX ? max : KNOT_MSG_MAX;
 }
 
 const conf_addr_t *remote_via(const conf_remote_t *remote, unsigned address)
@@ -55,11 +67,36 @@ static knot_err_t request_put_edns(knot_msg_writer_t *w, const remote_query_t *q
 			       : err;
 }
 
+/* A message that is there already, in place of the writer's. */
+static knot_err_t request_put_message(knot_msg_writer_t *w, const remote_query_t *query, uint16_t id)
+{
+	knot_bytes_t message = query->message;
+	if (message.len > w->max) {
+		return KNOT_ESPACE;
+	}
+	memcpy(w->data, message.data, message.len);
+	store_be16(w->data, id);
+	w->len = message.len;
+	for (unsigned i = 0; i < KNOT_LEN(w->counts); i++) {
+		w->counts[i] = load_be16(w->data + 4 + 2 * (size_t)i);
+	}
+	return KNOT_OK;
+}
+
 knot_err_t remote_query_write(const remote_query_t *query, uint16_t id, const knot_tsig_key_t *key, uint64_t now_s,
 		knot_mut_bytes_t room, knot_tsig_chain_t *chain, size_t *ret_len)
 {
 	knot_msg_writer_t w;
 	knot_msg_begin(&w, room);
+	if (query->message.len > 0) {
+		knot_err_t err = request_put_message(&w, query, id);
+		*ret_len = w.len;
+		if (err != KNOT_OK || key == NULL) {
+			return err;
+		}
+		knot_tsig_chain_begin(chain, key);
+		return knot_tsig_sign(chain, &w, now_s, ret_len);
+	}
 	uint16_t flags = (uint16_t)((unsigned)query->opcode << 11);
 	flags |= query->opcode == KNOT_OPCODE_NOTIFY ? KNOT_FLAG_AA : 0;
 	knot_err_t err = knot_msg_put_question(&w, query->zone, query->type, KNOT_CLASS_IN);

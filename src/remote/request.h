@@ -13,13 +13,17 @@
 
 /** What is asked. Borrowed views. */
 typedef struct {
-	knot_opcode_t opcode; /* QUERY or NOTIFY */
+	knot_opcode_t opcode; /* QUERY, NOTIFY or UPDATE */
 	uint16_t type;        /* SOA, IXFR or AXFR */
 	knot_name_t zone;
 	uint32_t soa_ttl;
 	knot_bytes_t soa; /* RDATA: of IXFR ours (in the authority section), of NOTIFY the new one; none: len 0 */
 	bool has_edns;
 	bool has_expire; /* with EDNS: ask when the zone expires */
+	/* UPDATE: the whole message, which is sent with another ID; without TSIG, unless it is foreign: then it is sent
+	   as it is, and neither signed nor verified here. */
+	knot_bytes_t message;
+	bool is_foreign;
 } remote_query_t;
 
 enum {
@@ -71,8 +75,14 @@ enum { REMOTE_PEER_TEXT_MAX = 512 };
 void remote_print_peer(const conf_remote_t *remote, unsigned address, const char *transport,
 		char ret_text[static REMOTE_PEER_TEXT_MAX]);
 
+/** The key that a request is signed with, and its answer verified; NULL: none. */
+const knot_tsig_key_t *remote_request_key(const remote_request_t *request);
+
 /** Where messages to the n-th address come from: the last `via` of its family among the first n; NULL: any. */
 const conf_addr_t *remote_via(const conf_remote_t *remote, unsigned address);
+
+/** Bytes that are enough for remote_query_write(). */
+size_t remote_query_max(const remote_query_t *query);
 
 /**
  * Write a question; with a key it is signed, and chain begun. now_s: UNIX time. Errors of knot_tsig_sign();

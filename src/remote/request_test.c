@@ -68,6 +68,37 @@ static void test_questions(void **state)
 	}
 }
 
+/** A message that is there already gets an ID of ours and, unless a key that isn't known here signed it, a signature.
+ */
+static void test_ready_message(void **state)
+{
+	(void)state;
+	static const uint8_t bytes[] = "\xab\xcd\x28\0\0\1\0\0\0\0\0\0\7example\0\0\6\0\1";
+	enum { LEN = sizeof(bytes) - 1 };
+	static const knot_tsig_key_t key = { .name = { (const uint8_t *)"\1k", 3, 1 },
+		.algorithm = KNOT_TSIG_HMAC_SHA256,
+		.secret = { (const uint8_t *)"secret", 6 } };
+	const remote_query_t query = { .zone = knot_name_of(zone_wire), .message = { bytes, LEN } };
+	uint8_t room[REMOTE_QUERY_MAX + LEN];
+	assert_int_equal(remote_query_max(&query), sizeof(room));
+	size_t len;
+	knot_tsig_chain_t chain = { .pending = NULL };
+	knot_mut_bytes_t all = { room, sizeof(room) };
+	assert_int_equal(remote_query_write(&query, 0x1234, NULL, 0, all, &chain, &len), KNOT_OK);
+	assert_int_equal(len, LEN);
+	assert_memory_equal(room, "\x12\x34", 2);
+	assert_memory_equal(room + 2, bytes + 2, LEN - 2);
+	assert_int_equal(remote_query_write(&query, 0x1234, &key, 0, all, &chain, &len), KNOT_OK);
+	knot_tsig_chain_done(&chain);
+	knot_message_t message;
+	assert_int_equal(knot_message_begin((knot_bytes_t){ room, len }, &message), KNOT_OK);
+	assert_memory_equal(room, "\x12\x34\x28\0\0\1\0\0\0\0\0\1", 12);
+	assert_memory_equal(room + 12, bytes + 12, LEN - 12);
+	assert_true(len > LEN);
+	assert_int_equal(remote_query_write(&query, 1, NULL, 0, (knot_mut_bytes_t){ room, LEN - 1 }, &chain, &len),
+			KNOT_ESPACE);
+}
+
 static void test_via_is_the_last_of_the_family(void **state)
 {
 	(void)state;
@@ -86,6 +117,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_questions),
+		cmocka_unit_test(test_ready_message),
 		cmocka_unit_test(test_via_is_the_last_of_the_family),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,9 +17,12 @@
 typedef struct update_request {
 	struct update_request *next;
 	const struct sockaddr *remote; /* in the same allocation */
-	knot_bytes_t message;          /* in the same allocation: the UPDATE; checked: form, zone, access, signature */
-	size_t size;                   /* bytes of the allocation */
-	uint16_t rcode;                /* of the answer */
+	knot_bytes_t message; /* in the same allocation: the UPDATE; checked: form, zone, access, signature, which
+				 it has no more, unless it is foreign */
+	size_t size;          /* bytes of the allocation */
+	uint16_t rcode;       /* of the answer */
+	bool is_foreign;      /* signed by a key that only the zone's primary knows: not verified */
+	knot_bytes_t reply;   /* before `make`, of a foreign one: what the primary said, borrowed; none: len 0 */
 	/*
 	 * Both from a thread of the events, without locks: make the answer, as the rcode is known; then take it back to
 	 * be sent. The answers of a batch are all made before the first is sent, so that the transport wakes up once.

@@ -569,6 +569,7 @@ SAME = [
     "zone: x\n",
     "{}\n",
     "\u00e9:\n",
+    "remote:\n  - id: r\n    address: ::1\nzone:\n  - domain: a\n    ddns-master: r\n",
     "template:\n  - id: default\n    zonefile-load: difference-no-serial\nzone:\n  - domain: a\n",
     "template:\n  - id: t\nzone:\n  - domain: a\n    zonefile-load: difference-no-serial\n    catalog-template: t\n    catalog-zone: b\n",
     "zone:\n  - domain: a\n    zonefile-load: difference-no-serial\n",
@@ -580,7 +581,6 @@ SAME = [
 # The same, once what is not supported yet is left out of what we say: rules that such items take part in.
 NOT_YET = [
     "remote:\n  - id: r\n    address: ::1\nzone:\n  - domain: a\n    catalog-role: generate\n    master: r\n",
-    "remote:\n  - id: r\n    address: ::1\nzone:\n  - domain: a\n    ddns-master: r\n",
     "remote:\n  - id: r\n    address: ::1\nzone:\n  - domain: a\n    notify: [r, r]\n    zonemd-generate: zonemd-sha384\n    zonemd-verify: on\n",
     "server:\n  cert-file: /etc/passwd\n",
     "server:\n  dbus-event: [none, running]\n",
@@ -620,6 +620,9 @@ NOT_YET = [
 
 # (configuration, what we say of it, why Knot 3.2.6 says something else). F stands for the file.
 DIFFERENT = [
+    ("zone:\n  - domain: a\n    ddns-master: \"\"\n",
+     "config, file 'F', line 4, section 'zone[a.]' (empty 'ddns-master' requires 'dnssec-signing')",
+     "3.2 knows no empty one; it came with 3.3, and needs signing"),
     ("acl:\n  - id: a\n    update-owner: name\n    update-owner-name: a..b\n",
      "config, file 'F', line 4, item 'update-owner-name', value 'a..b' (empty label)",
      "it can't be a name, so the rule would never match"),
