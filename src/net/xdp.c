@@ -10,6 +10,7 @@
 #include "src/net/xdp_tcp.h"
 #include "src/sys/clock.h"
 #include "src/sys/limits.h"
+#include "src/sys/log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,9 +85,7 @@ knot_err_t xdp_worker_init(xdp_worker_t *worker)
 	xdp->later.inbox = xdp->inbox;
 	xdp->turn.takers = &xdp_takers;
 	xdp->turn.ctx = xdp;
-	err = err == KNOT_OK ? xdp_tcp_new(kxdp_device_query(ifname).mtu, &xdp->traffic, &xdp->turn.answer, &xdp->later,
-					       &xdp->tcp)
-			     : err;
+	err = err == KNOT_OK ? xdp_tcp_new(kxdp_device_query(ifname).mtu, &xdp->traffic, &xdp->later, &xdp->tcp) : err;
 	if (err != KNOT_OK) {
 		xdp_worker_done(worker);
 	}
@@ -322,6 +321,7 @@ static size_t take_turn(const xdp_worker_t *worker)
 	if (xdp_tcp_has_stack(xdp->tcp)) {
 		xdp_tcp_tick(xdp->tcp, state, xdp->now_us);
 		xdp_emit_segments(xdp, state);
+		xdp->wants_turn |= xdp_tcp_wants_turn(xdp->tcp);
 	}
 	kxdp_flush(worker->queue);
 	if (!traffic_is_empty(&xdp->traffic)) {
@@ -396,9 +396,21 @@ static void bid_farewell(xdp_worker_t *worker)
 	}
 }
 
+static void serve_transfers(const xdp_worker_t *worker)
+{
+	xdp_t *xdp = worker->memory;
+	transfer_service_t *transfers = worker->shared->transfers;
+	knot_err_t err = transfers != NULL ? xdp_tcp_serve_transfers(xdp->tcp, transfers, relay_fd(xdp->out.inbox))
+					   : KNOT_OK;
+	if (err != KNOT_OK) {
+		log_server(LOG_ERR, "no transfers over XDP (%s)", knot_strerror(err));
+	}
+}
+
 void xdp_worker_run(void *arg)
 {
 	xdp_worker_t *worker = arg;
+	serve_transfers(worker);
 	for (unsigned last_turns = 0;;) {
 		size_t count = take_turn(worker);
 		xdp_hand_over(worker);

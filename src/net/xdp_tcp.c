@@ -4,6 +4,7 @@
 #include "src/net/later_conns.h"
 #include "src/net/request.h"
 #include "src/net/tcp_buffer.h"
+#include "src/net/xdp_streams.h"
 #include "src/sys/clock.h"
 #include "src/sys/limits.h"
 #include "src/sys/log.h"
@@ -25,9 +26,12 @@ struct xdp_tcp {
 	bool is_on;
 	bool failed; /* no memory for a stack: said once */
 	uint16_t mtu;
-	traffic_batch_t *traffic;   /* borrowed: the worker's */
-	const answer_turn_t *turn;  /* 〃 */
-	later_outbox_t *outbox;     /* 〃 */
+	traffic_batch_t *traffic; /* borrowed: the worker's */
+	later_outbox_t *outbox;   /* 〃 */
+	request_turn_t turn;      /* of the segments in work */
+	kxdp_tcp_conn_t asking;   /* whose request is in work */
+	bool has_failed;          /* a transfer couldn't begin: reset it */
+	xdp_streams_t streams;
 	later_conns_t later;        /* connections that wait for later replies */
 	kxdp_tcp_limits_t limits;   /* in force */
 	_Atomic uint64_t malformed; /* segments whose header makes no sense */
@@ -47,8 +51,37 @@ static kxdp_tcp_t *xdp_tcp_stack_of(const xdp_tcp_t *tcp)
 	return atomic_load_explicit(&tcp->stack, memory_order_relaxed);
 }
 
-knot_err_t xdp_tcp_new(uint16_t mtu, traffic_batch_t *batch, const answer_turn_t *turn, later_outbox_t *outbox,
-		xdp_tcp_t **ret_tcp)
+/* request_takers_t */
+static void xdp_tcp_take_update(void *ctx, const state_t *state, const answer_source_t *source,
+		const answer_request_t *request, const answer_report_t *report, const answer_aside_t *aside)
+{
+	xdp_tcp_t *tcp = ctx;
+	(void)report;
+	request_take_later(tcp->outbox, tcp->traffic, state, source, request, aside);
+}
+
+/* request_takers_t */
+static void xdp_tcp_take_stream(void *ctx, const state_t *state, const answer_source_t *source,
+		const answer_request_t *request, const answer_report_t *report, const answer_aside_t *aside)
+{
+	xdp_tcp_t *tcp = ctx;
+	(void)state, (void)request, (void)report;
+	static sys_log_repeats_t repeats;
+	tcp->has_failed = !xdp_streams_begin(&tcp->streams, tcp->asking, source, aside, tcp->turn.answer.now_us);
+	if (tcp->has_failed) {
+		sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_WARNING,
+				"TCP over XDP, transfer refused (too many transfers at once, or out of memory)");
+	}
+}
+
+static const request_takers_t xdp_tcp_takers = { .takes = ANSWER_EFFECT_UPDATE, .update = xdp_tcp_take_update };
+static const request_takers_t xdp_tcp_takers_of_all = {
+	.takes = ANSWER_EFFECT_UPDATE | ANSWER_EFFECT_STREAM,
+	.update = xdp_tcp_take_update,
+	.stream = xdp_tcp_take_stream,
+};
+
+knot_err_t xdp_tcp_new(uint16_t mtu, traffic_batch_t *batch, later_outbox_t *outbox, xdp_tcp_t **ret_tcp)
 {
 	xdp_tcp_t *tcp = calloc(1, sizeof(*tcp));
 	if (tcp == NULL) {
@@ -56,8 +89,9 @@ knot_err_t xdp_tcp_new(uint16_t mtu, traffic_batch_t *batch, const answer_turn_t
 	}
 	tcp->mtu = mtu;
 	tcp->traffic = batch;
-	tcp->turn = turn;
 	tcp->outbox = outbox;
+	tcp->turn.takers = &xdp_tcp_takers;
+	tcp->turn.ctx = tcp;
 	if (getrandom(tcp->key, sizeof(tcp->key), 0) != (ssize_t)sizeof(tcp->key)) {
 		knot_err_t err = knot_err_of_errno(errno);
 		free(tcp);
@@ -67,9 +101,19 @@ knot_err_t xdp_tcp_new(uint16_t mtu, traffic_batch_t *batch, const answer_turn_t
 	return KNOT_OK;
 }
 
+knot_err_t xdp_tcp_serve_transfers(xdp_tcp_t *tcp, transfer_service_t *transfers, int wake_fd)
+{
+	knot_err_t err = xdp_streams_init(&tcp->streams, transfers, wake_fd);
+	if (err == KNOT_OK) {
+		tcp->turn.takers = &xdp_tcp_takers_of_all;
+	}
+	return err;
+}
+
 void xdp_tcp_free(xdp_tcp_t *take_tcp)
 {
 	if (take_tcp != NULL) {
+		xdp_streams_done(&take_tcp->streams, sys_clock_ns() / 1000);
 		kxdp_tcp_free(xdp_tcp_stack_of(take_tcp));
 		later_conns_done(&take_tcp->later);
 		free(take_tcp);
@@ -221,9 +265,12 @@ static bool xdp_tcp_first_frame(
 
 /* ---- Later replies ---- */
 
-/* True: so many of the connection's requests aren't answered yet that no more is read. */
+/* True: a transfer, or so many requests of the connection, aren't answered yet that no more is read. */
 static bool xdp_tcp_is_held(const xdp_tcp_t *tcp, kxdp_tcp_conn_t conn)
 {
+	if (__builtin_expect(tcp->streams.count > 0, 0) && xdp_streams_find(&tcp->streams, conn) != NULL) {
+		return true;
+	}
 	const later_conn_t *known =
 			__builtin_expect(tcp->later.used > 0, 0) ? later_conns_find(&tcp->later, conn) : NULL;
 	return known != NULL && known->count >= NET_LATER_PER_CONN;
@@ -244,11 +291,14 @@ static void xdp_tcp_set_way(xdp_tcp_t *tcp, kxdp_tcp_t *stack, kxdp_tcp_conn_t c
 	}
 }
 
-/* The peer sends no more: close the connection, or let it be closed behind its last later reply. */
+/* The peer sends no more: close the connection, or let it be closed behind its transfer or its last later reply. */
 static void xdp_tcp_close(xdp_tcp_t *tcp, kxdp_tcp_t *stack, kxdp_tcp_conn_t conn)
 {
 	later_conn_t *known = later_conns_find(&tcp->later, conn);
-	if (known != NULL) {
+	xdp_stream_t *stream = xdp_streams_find(&tcp->streams, conn);
+	if (stream != NULL) {
+		stream->is_ended = true;
+	} else if (known != NULL) {
 		known->is_ended = true;
 	} else {
 		kxdp_tcp_close(stack, conn);
@@ -267,7 +317,7 @@ void xdp_tcp_write_later(xdp_tcp_t *tcp, const later_t *later)
 		kxdp_tcp_abort(stack, conn);
 	}
 	if (left.count == 0 && left.is_ended) {
-		kxdp_tcp_close(stack, conn);
+		xdp_tcp_close(tcp, stack, conn);
 	} else if (left.count + 1 == NET_LATER_PER_CONN) {
 		kxdp_tcp_resume(stack, conn);
 	}
@@ -285,13 +335,14 @@ static void xdp_tcp_answer_input(xdp_tcp_t *tcp, kxdp_tcp_t *stack, const state_
 		.protocol = is_ipv4 ? ANSWER_TCP4_XDP : ANSWER_TCP6_XDP,
 		.remote = xdp_tcp_address_of(input->flow.remote, input->flow.remote_port, is_ipv4, &remote),
 		.local = xdp_tcp_address_of(input->flow.local, input->flow.local_port, is_ipv4, &local),
-		.turn = tcp->turn,
+		.turn = &tcp->turn.answer,
 	};
 	knot_bytes_t bytes = { input->data, input->len };
 	size_t used = 0, next = 0;
 	frame_t frame;
 	bool is_whole = xdp_tcp_first_frame(input, foreseen, &next, &frame);
 	answer_request_t own;
+	tcp->asking = input->conn;
 	while (is_whole && kxdp_tcp_room(stack, input->conn) >= FRAME_MAX && !xdp_tcp_is_held(tcp, input->conn)) {
 		if (frame.request == NULL) {
 			answer_read(&state->env, state->zones, &frame.message, 1, &own);
@@ -310,6 +361,11 @@ static void xdp_tcp_answer_input(xdp_tcp_t *tcp, kxdp_tcp_t *stack, const state_
 		}
 		if (len == 0) {
 			xdp_tcp_set_way(tcp, stack, input->conn);
+		}
+		if (__builtin_expect(tcp->has_failed, 0)) {
+			tcp->has_failed = false;
+			kxdp_tcp_abort(stack, input->conn);
+			return;
 		}
 		used = next;
 		frame.request = NULL;
@@ -363,6 +419,7 @@ void xdp_tcp_receive(xdp_tcp_t *tcp, const state_t *state, const kxdp_packet_t *
 		return;
 	}
 	assert(count <= NET_XDP_BATCH);
+	request_turn_begin(&tcp->turn, now_us);
 	count = xdp_tcp_read_segments(tcp, packets, numbers, count);
 	answer_read(&state->env, state->zones, tcp->messages, count, tcp->requests);
 	for (size_t i = 0; i < count; i++) {
@@ -392,13 +449,25 @@ bool xdp_tcp_answer_waiting(xdp_tcp_t *tcp, const state_t *state)
 void xdp_tcp_tick(xdp_tcp_t *tcp, const state_t *state, uint64_t now_us)
 {
 	assert(xdp_tcp_has_stack(tcp));
-	kxdp_tcp_tick(xdp_tcp_stack_of(tcp), now_us);
+	kxdp_tcp_t *stack = xdp_tcp_stack_of(tcp);
+	kxdp_tcp_tick(stack, now_us);
+	request_turn_begin(&tcp->turn, now_us);
+	if (__builtin_expect(tcp->streams.count > 0, 0)) {
+		xdp_streams_go_on(&tcp->streams, stack, tcp->reply, now_us, tcp->turn.answer.wall_s);
+	} else {
+		tcp->streams.wants_turn = false;
+	}
 	(void)xdp_tcp_answer_waiting(tcp, state);
 }
 
 bool xdp_tcp_emit(xdp_tcp_t *tcp, uint64_t now_us, uint8_t *payload, size_t payload_max, kxdp_segment_t *ret_segment)
 {
 	return kxdp_tcp_emit(xdp_tcp_stack_of(tcp), now_us, payload, payload_max, ret_segment);
+}
+
+bool xdp_tcp_wants_turn(const xdp_tcp_t *tcp)
+{
+	return tcp->streams.wants_turn;
 }
 
 void xdp_tcp_abort_all(xdp_tcp_t *tcp)

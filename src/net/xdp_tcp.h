@@ -10,6 +10,7 @@
 #include "src/net/later.h"
 #include "src/net/traffic.h"
 #include "src/state/state.h"
+#include "src/transfer/out_service.h"
 #include "xdp/queue.h"
 #include "xdp/tcp/tcp.h"
 
@@ -19,11 +20,15 @@ typedef struct xdp_tcp xdp_tcp_t;
 
 /**
  * KNOT_ENOMEM, or no randomness. mtu: of the interface. batch: the worker's, which requests are noted in; borrowed.
- * turn: the one in work; borrowed. outbox: the worker's, which shows what is answered later; borrowed. Answers nothing
- * until xdp_tcp_configure().
+ * outbox: the worker's, which shows what is answered later; borrowed. Answers nothing until xdp_tcp_configure().
  */
-KNOT_MUST_USE knot_err_t xdp_tcp_new(uint16_t mtu, traffic_batch_t *batch, const answer_turn_t *turn,
-		later_outbox_t *outbox, xdp_tcp_t **ret_tcp);
+KNOT_MUST_USE knot_err_t xdp_tcp_new(uint16_t mtu, traffic_batch_t *batch, later_outbox_t *outbox, xdp_tcp_t **ret_tcp);
+
+/**
+ * Serve transfers from now on: once, before the first segment. transfers: borrowed. wake_fd: wakes the worker, and is
+ * duplicated. KNOT_ENOMEM, or an errno code: transfers aren't served.
+ */
+KNOT_MUST_USE knot_err_t xdp_tcp_serve_transfers(xdp_tcp_t *tcp, transfer_service_t *transfers, int wake_fd);
 
 /** Free it with its stack. NULL is allowed. */
 void xdp_tcp_free(xdp_tcp_t *take_tcp);
@@ -44,7 +49,8 @@ bool xdp_tcp_has_stack(const xdp_tcp_t *tcp);
 void xdp_tcp_receive(xdp_tcp_t *tcp, const state_t *state, const kxdp_packet_t *packets, const uint8_t *numbers,
 		size_t count, uint64_t now_us);
 
-/** Let due timers take effect and answer what waited for room. This and what follows need xdp_tcp_has_stack(). */
+/** Let due timers take effect, go on with transfers, and answer what waited for room. This and what follows need
+ * xdp_tcp_has_stack(). */
 void xdp_tcp_tick(xdp_tcp_t *tcp, const state_t *state, uint64_t now_us);
 
 /** The next segment to send, as kxdp_tcp_emit(). */
@@ -55,6 +61,9 @@ bool xdp_tcp_answer_waiting(xdp_tcp_t *tcp, const state_t *state);
 
 /** Write a reply that was made later to its connection, way.xdp.conn, if there still is one. It stays the caller's. */
 void xdp_tcp_write_later(xdp_tcp_t *tcp, const later_t *later);
+
+/** A transfer could go on at once: don't sleep. */
+bool xdp_tcp_wants_turn(const xdp_tcp_t *tcp);
 
 /** Reset all connections, when the worker ends; xdp_tcp_emit() gives the segments. */
 void xdp_tcp_abort_all(xdp_tcp_t *tcp);

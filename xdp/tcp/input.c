@@ -201,6 +201,12 @@ size_t kxdp_tcp_room(kxdp_tcp_t *tcp, kxdp_tcp_conn_t id)
 	return input_output_room(tcp, conn, busy_of(tcp, conn));
 }
 
+bool kxdp_tcp_is_open(kxdp_tcp_t *tcp, kxdp_tcp_conn_t id)
+{
+	const conn_t *conn = tcp_conn_of_id(tcp, id);
+	return conn != NULL && (conn->flags & CONN_FIN) == 0;
+}
+
 bool kxdp_tcp_write(kxdp_tcp_t *tcp, kxdp_tcp_conn_t id, const uint8_t *bytes, size_t len)
 {
 	conn_t *conn = tcp_conn_of_id(tcp, id);

@@ -122,6 +122,9 @@ void kxdp_tcp_resume(kxdp_tcp_t *tcp, kxdp_tcp_conn_t conn);
  */
 size_t kxdp_tcp_room(kxdp_tcp_t *tcp, kxdp_tcp_conn_t conn);
 
+/** False: the connection is gone, or it was closed: nothing more can be written to it. */
+bool kxdp_tcp_is_open(kxdp_tcp_t *tcp, kxdp_tcp_conn_t conn);
+
 /**
  * Append a copy of bytes[0..len) to what is sent: all or nothing. Other connections may be reset to make room for it,
  * never this one. False: no room, no memory, or the connection is gone.

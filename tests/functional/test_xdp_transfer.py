@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Transfers over TCP on AF_XDP: the zone arrives whole, with TSIG too, beside slow and broken readers."""
+import contextlib
+import socket
+import threading
+
+import dns.message
+import dns.query
+import dns.rdatatype
+import dns.xfr
+import dns.zone
+import pytest
+
+from harness.net import inside
+from harness.waiting import PATIENCE
+from test_transfer_out import KEYRING, RULES, frames, query, send
+from zones import example, many
+
+pytestmark = [pytest.mark.core, pytest.mark.ours, pytest.mark.threads]
+
+NAMES = 16000       # more than a connection buffers
+
+
+@pytest.fixture
+def server(make_knotd, pair):
+    daemon = make_knotd(pair.server)
+    daemon.port = 53
+    daemon.write("example.zone", example())
+    daemon.write("large.zone", many("large.", NAMES))
+    daemon.configure(zones=["example", "large"], listen=(), server="tcp-io-timeout: 20000",  # dnspython takes long to parse
+                     text=RULES + f"  - id: link\n    address: [ {pair.client4}, {pair.client6} ]\n    action: transfer\n"
+                     f"xdp:\n    listen: {pair.server_if}@53\n    tcp: on\n"
+                     "template:\n  - id: default\n    acl: [ signed, link ]\n    zonefile-sync: -1\n")
+    daemon.start()
+    daemon.wait_log("initialized XDP interface")
+    return daemon
+
+
+def connect(pair, rcvbuf=None, where=None):
+    with inside(pair.client):
+        sock = socket.socket(socket.AF_INET6 if ":" in (where or "") else socket.AF_INET)
+    if rcvbuf:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
+    sock.settimeout(10 * PATIENCE)
+    sock.connect((where or pair.server4, 53))
+    return sock
+
+
+def read_zone(sock, asked, name):
+    """The zone that the messages of a transfer are, as dnspython makes it; TSIG is checked."""
+    zone = dns.zone.Zone(name, relativize=False)
+    context, stream = None, frames(sock)
+    with dns.xfr.Inbound(zone, asked.question[0].rdtype) as inbound:
+        done = False
+        while not done:
+            reply = dns.message.from_wire(next(stream), keyring=KEYRING, request_mac=asked.mac, xfr=True, multi=True, tsig_ctx=context,
+                                          one_rr_per_rrset=asked.question[0].rdtype == dns.rdatatype.IXFR)
+            context = reply.tsig_ctx
+            assert reply.had_tsig == asked.had_tsig
+            done = inbound.process_message(reply)
+    return zone
+
+
+def axfr(pair, name="large", key=False, where=None):
+    asked = query(name, key=key)
+    with connect(pair, where=where) as sock:
+        send(sock, asked)
+        return read_zone(sock, asked, name)
+
+
+def content(server, name="large"):
+    return dns.zone.from_file(str(server.dir / f"{name}.zone"), name, relativize=False)
+
+
+@pytest.mark.parametrize("key, family", [(False, 4), (True, 4), (False, 6)])
+def test_axfr(server, pair, key, family):
+    assert axfr(pair, key=key, where=pair.server6 if family == 6 else None) == content(server)
+    server.wait_log(r"AXFR, outgoing, remote \S+ TCP, (key xfr\., )?started, serial 1\n")
+    server.wait_log(r"AXFR, outgoing, remote \S+ TCP, (key xfr\., )?finished, \d+\.\d\d seconds, \d+ messages, \d{6,7} bytes\n")
+
+
+def test_what_follows_on_the_connection(server, pair):
+    """Requests behind a transfer are answered behind it, also those of a client that sends no more."""
+    with connect(pair) as sock:
+        send(sock, query("example"), query("h7.large", "A"), query("example"))
+        sock.shutdown(socket.SHUT_WR)
+        got = [dns.message.from_wire(message, xfr=True) for message in frames(sock)]
+    assert [message.question[0].rdtype for message in got] == [dns.rdatatype.AXFR, dns.rdatatype.A, dns.rdatatype.AXFR]
+
+
+def test_ixfr(server, pair):
+    zone = axfr(pair, "example")
+    server.knotc("zone-begin", "example")
+    server.knotc("zone-set", "example", "new", "60", "A", "192.0.2.7")
+    server.knotc("zone-commit", "example")
+    now = axfr(pair, "example")
+    assert zone != now
+    with inside(pair.client):
+        dns.query.inbound_xfr(pair.server4, zone, dns.xfr.make_query(zone)[0], port=53, lifetime=10 * PATIENCE)
+    assert zone == now
+    server.wait_log(r"IXFR, outgoing, remote \S+ TCP, finished, \d\.\d\d seconds, 1 messages, \d+ bytes\n")
+
+
+def test_several_beside_slow_and_broken_ones(server, pair):
+    """Readers that stop and readers that reset delay neither the others nor queries."""
+    want, got = content(server), []
+    with contextlib.ExitStack() as stack:
+        for _ in range(5):
+            send(stack.enter_context(connect(pair, rcvbuf=4096)), query("large"))
+        for _ in range(5):
+            sock = connect(pair)
+            send(sock, query("large"))
+            sock.recv(1000)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            sock.close()
+        threads = [threading.Thread(target=lambda: got.append(axfr(pair))) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            with inside(pair.client):
+                assert dns.query.udp(dns.message.make_query("h7.large", "A"), pair.server4, timeout=PATIENCE).answer
+        for thread in threads:
+            thread.join()
+        assert len(got) == 8 and all(zone == want for zone in got)
+    assert server.log().count("finished") >= 8
