@@ -5,6 +5,7 @@
 
 struct conf_chunk {
 	conf_chunk_t *next;
+	size_t size; /* bytes of data */
 	max_align_t data[];
 };
 
@@ -13,6 +14,15 @@ enum { CHUNK_SIZE = 256 * 1024, SLOTS_MIN = 16, BLOCKS_MIN = 4, ITEM_HEAD = 4 };
 conf_store_t *conf_store_new(void)
 {
 	return calloc(1, sizeof(conf_store_t));
+}
+
+/** Keys of TSIG and secrets of modules are in there; zones have none. */
+static void wipe_arena(const conf_arena_t *arena)
+{
+	for (conf_chunk_t *chunk = arena->chunks; chunk != NULL; chunk = chunk->next) {
+		size_t unused = chunk == arena->chunks ? arena->left : 0;
+		explicit_bzero((uint8_t *)chunk->data + unused, chunk->size - unused);
+	}
 }
 
 static void free_arena(conf_arena_t *arena)
@@ -36,6 +46,7 @@ void conf_store_free(conf_store_t *store)
 	}
 	free(store->zones.bytes);
 	free(store->zones.starts);
+	wipe_arena(&store->arena);
 	free_arena(&store->arena);
 	free_arena(&store->zone_arena);
 	free(store);
@@ -52,6 +63,7 @@ static uint8_t *store_take(conf_arena_t *arena, size_t size, size_t align)
 		if (chunk == NULL) {
 			return NULL;
 		}
+		chunk->size = chunk_size;
 		/* A big object gets a chunk of its own behind the open one. */
 		if (chunk_size != CHUNK_SIZE && arena->chunks != NULL) {
 			chunk->next = arena->chunks->next;
