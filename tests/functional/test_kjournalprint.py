@@ -157,7 +157,9 @@ def test_full_disk(journal):
 def test_configuration(journal, tmp_path):
     path = tmp_path / "knot.conf"
     path.write_text(f"database:\n    journal-db: {journal}\nzone:\n  - domain: types.test\n")
-    assert ours("-c", path, "-d", "types.test").stdout == ours("-D", journal, "-d", "types.test").stdout != ""
+    # Ages are counted to the second of each run.
+    by_conf, by_path = (NEWER.sub("", ours(*at, "-d", "types.test").stdout) for at in (("-c", path), ("-D", journal)))
+    assert by_conf == by_path != ""
     done = ours("-c", tmp_path / "none.conf", "types.test")
     assert done.returncode == 1 and f"error: failed opening configuration file '{tmp_path}/none.conf'" in done.stderr
 
