@@ -6,6 +6,8 @@ import ctypes
 import errno
 import os
 import pathlib
+import select
+import signal
 import socket
 import struct
 
@@ -84,9 +86,14 @@ def worker(make_knotd, pair):
     daemon.write("example.zone", ZONE)
     daemon.configure(zones=["example"], listen=(), text=f"xdp:\n    listen: [ {pair.server_if}@53, {pair.server4}@5300 ]\n")
     daemon.start()
+    # Stopped, so that it neither asks nor takes a reply that isn't its own: after one it would end the helper, as it must.
+    os.kill(daemon.process.pid, signal.SIGSTOP)
     made = Worker(daemon.process.pid)
+    while select.select([made.sock], [], [], 0.1)[0]:
+        made.sock.recv(4096)    # asked for before
     yield made
     made.sock.close()
+    os.kill(daemon.process.pid, signal.SIGCONT)
 
 
 def test_ports_of_another_interface(worker, pair):
