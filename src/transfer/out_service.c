@@ -256,10 +256,13 @@ void transfer_service_free(transfer_service_t *take_service)
 
 static void service_hand(transfer_service_t *service, transfer_out_link_t *link)
 {
-	link->next = atomic_load_explicit(&service->handed, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(
-			&service->handed, &link->next, link, memory_order_release, memory_order_relaxed)) {}
-	if (link->next == NULL) {
+	transfer_out_link_t *before = atomic_load_explicit(&service->handed, memory_order_relaxed);
+	do {
+		link->next = before;
+	} while (!atomic_compare_exchange_weak_explicit(
+			&service->handed, &before, link, memory_order_release, memory_order_relaxed));
+	/* The link is the thread's now, and may be gone. */
+	if (before == NULL) {
 		sem_post(&service->wanted);
 	}
 }
