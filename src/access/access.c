@@ -63,22 +63,24 @@ static const conf_key_t *key_of(conf_keys_t keys, const knot_tsig_t *tsig)
 	return NULL;
 }
 
-/* Signed by a key of the list, or unsigned without one. */
-static bool key_fits(conf_keys_t keys, const knot_tsig_t *tsig, const conf_key_t **ret_key)
+/* Signed by a key of the list; without one unsigned, or signed by anything if takes_any. */
+static bool key_fits(conf_keys_t keys, bool takes_any, const knot_tsig_t *tsig, const conf_key_t **ret_key)
 {
 	*ret_key = key_of(keys, tsig);
-	return keys.data == NULL ? tsig == NULL : *ret_key != NULL;
+	return keys.data == NULL ? tsig == NULL || takes_any : *ret_key != NULL;
 }
 
 /* ---- Remotes ---- */
 
 /* What names keys or hosts of certificates fits no request, as none has a certificate: TLS and QUIC aren't spoken. */
-static bool remote_fits(const conf_remote_t *remote, const access_facts_t *facts, const conf_key_t **ret_key)
+static bool remote_fits(const conf_remote_t *remote, bool takes_any_key, const access_facts_t *facts,
+		const conf_key_t **ret_key)
 {
 	unsigned protocols = remote->quic  ? CONF_OVER_QUIC
 			     : remote->tls ? CONF_OVER_TLS
 					   : CONF_OVER_UDP | CONF_OVER_TCP;
-	if (remote->has_cert || (protocols & facts->protocol) == 0 || !key_fits(remote->key, facts->tsig, ret_key)) {
+	if (remote->has_cert || (protocols & facts->protocol) == 0 ||
+			!key_fits(remote->key, takes_any_key, facts->tsig, ret_key)) {
 		return false;
 	}
 	bool is_source = false;
@@ -89,13 +91,14 @@ static bool remote_fits(const conf_remote_t *remote, const access_facts_t *facts
 }
 
 /* The first remote of the groups that the request comes from; NULL: none. */
-static const conf_remote_t *remote_find(
-		conf_groups_t groups, bool is_automatic, const access_facts_t *facts, const conf_key_t **ret_key)
+static const conf_remote_t *remote_find(conf_groups_t groups, bool is_automatic, bool takes_any_key,
+		const access_facts_t *facts, const conf_key_t **ret_key)
 {
 	for (size_t i = 0; i < groups.count; i++) {
 		for (size_t j = 0; j < groups.data[i]->count; j++) {
 			const conf_remote_t *remote = groups.data[i]->remotes[j];
-			if ((!is_automatic || remote->automatic_acl) && remote_fits(remote, facts, ret_key)) {
+			if ((!is_automatic || remote->automatic_acl) &&
+					remote_fits(remote, takes_any_key, facts, ret_key)) {
 				return remote;
 			}
 		}
@@ -219,13 +222,13 @@ static bool rule_is_forwarded(const conf_zone_t *zone, const access_facts_t *fac
 static bool rule_fits_client(
 		const conf_acl_t *rule, const conf_zone_t *zone, const access_facts_t *facts, access_verdict_t *verdict)
 {
+	bool takes_any_key = rule->deny || rule_is_forwarded(zone, facts);
 	if (rule->remotes.data != NULL) {
-		verdict->remote = remote_find(rule->remotes, false, facts, &verdict->key);
+		verdict->remote = remote_find(rule->remotes, false, takes_any_key, facts, &verdict->key);
 		return verdict->remote != NULL;
 	}
-	bool takes_any_key = rule->keys.data == NULL && (rule->deny || rule_is_forwarded(zone, facts));
-	bool fits = key_fits(rule->keys, facts->tsig, &verdict->key) || takes_any_key;
-	return fits && source_in_peers(facts->source, rule->addresses) &&
+	return key_fits(rule->keys, takes_any_key, facts->tsig, &verdict->key) &&
+	       source_in_peers(facts->source, rule->addresses) &&
 	       (rule->protocols.bits == 0 || (rule->protocols.bits & facts->protocol) != 0) && !rule->has_cert;
 }
 
@@ -262,7 +265,7 @@ static bool automatic_decide(const conf_zone_t *zone, const access_facts_t *fact
 	}
 	access_verdict_t verdict = { .is_allowed = true, .is_automatic = true };
 	const conf_groups_t *groups = (const conf_groups_t *)((const uint8_t *)zone + lists[facts->action]);
-	verdict.remote = remote_find(*groups, true, facts, &verdict.key);
+	verdict.remote = remote_find(*groups, true, false, facts, &verdict.key);
 	if (verdict.remote == NULL) {
 		return false;
 	}
