@@ -3,6 +3,7 @@
 
 #include "libknot/msg/message.h"
 #include "libknot/rr/rdata.h"
+#include "src/catalog/settings.h"
 
 #include <assert.h>
 
@@ -64,7 +65,7 @@ answer_refusal_t answer_permit(const answer_env_t *env, const answer_source_t *s
 	knot_tsig_chain_begin(&aside->chain, NULL);
 
 	knot_tsig_t tsig;
-	size_t index;
+	conf_zone_t zone;
 	if (query->has_tsig) {
 		if (knot_tsig_read(query->wire, aside->key_wire, &tsig) != KNOT_OK) {
 			aside->has_tsig = false;
@@ -72,10 +73,9 @@ answer_refusal_t answer_permit(const answer_env_t *env, const answer_source_t *s
 		}
 		aside->key = tsig.key;
 	}
-	if (env->conf == NULL || !conf_zone_find(env->conf, zone_name(request->zone), &index)) {
+	if (env->conf == NULL || !catalog_zone_settings(env->conf, request->zone, &zone)) {
 		return ANSWER_REFUSAL_NOT_ALLOWED;
 	}
-	conf_zone_t zone = conf_zone(env->conf, index);
 	aside->provides_ixfr = zone.provide_ixfr;
 	const access_facts_t facts = {
 		.action = action,

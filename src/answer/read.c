@@ -250,6 +250,9 @@ static inline void read_find_version(const zonedb_t *zones, answer_request_t *lo
 	}
 	bool is_noted;
 	lookup->contents = zone_ask(zone, &is_noted);
+	if (__builtin_expect(!is_noted, 0) && lookup->kind == ANSWER_KIND_LOOKUP && zone_has_restricted_queries(zone)) {
+		lookup->kind = ANSWER_KIND_SIGNED; /* it needs permission as if it were */
+	}
 	lookup->effects = (uint8_t)((is_noted ? 0 : ANSWER_EFFECT_ASKED) |
 				    (lookup->contents != NULL ? 0 : ANSWER_EFFECT_WANTED));
 }

@@ -625,13 +625,26 @@ static size_t list_rows(knot_bytes_t items, uint32_t ret_rows[static ZONE_LISTS_
 	return count;
 }
 
+static bool has_row(knot_bytes_t items, size_t row)
+{
+	conf_item_t item;
+	size_t pos = 0;
+	bool has = false;
+	while (!has && conf_item_next(items, &pos, &item)) {
+		has = item.row == row;
+	}
+	return has;
+}
+
 /** Lists in zones' own blocks, so that conf_zone() need not make them. */
 static knot_err_t build_zone_lists(conf_store_t *store)
 {
 	uint32_t rows[ZONE_LISTS_MAX];
-	size_t count = 0;
+	size_t count = 0, role = conf_row_find(&conf_section_zone, KNOT_STR("catalog-role"));
 	for (size_t i = 0; i < store->zones.count; i++) {
-		count += list_rows(conf_zones_items(&store->zones, i), rows);
+		knot_bytes_t items = conf_zones_items(&store->zones, i);
+		count += list_rows(items, rows);
+		store->has_zone_catalogs = store->has_zone_catalogs || has_row(items, role);
 	}
 	store->zone_list_count = 0;
 	store->zone_lists = conf_store_alloc(store, count * sizeof(*store->zone_lists) + 1);

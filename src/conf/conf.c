@@ -223,6 +223,16 @@ bool conf_has_zone_modules(const conf_t *conf)
 	return has;
 }
 
+bool conf_has_catalogs(const conf_t *conf)
+{
+	const conf_store_t *store = conf->store;
+	bool has = store->has_zone_catalogs;
+	for (size_t i = 0; !has && i <= store->tables[CONF_S_TEMPLATE].count; i++) {
+		has = store->templates[i].catalog_role != CONF_CATALOG_NONE;
+	}
+	return has;
+}
+
 conf_zone_t conf_zone(const conf_t *conf, size_t index)
 {
 	assert(index < conf->zone_count);

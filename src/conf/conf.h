@@ -422,6 +422,9 @@ conf_zone_t conf_zone(const conf_t *conf, size_t index);
 /** True if some zone may have modules of its own; if not, callers needn't look at all zones. */
 bool conf_has_zone_modules(const conf_t *conf);
 
+/** False: no zone has a role in catalogs. True: some may have one. Cost: templates. */
+bool conf_has_catalogs(const conf_t *conf);
+
 /** Name of the zone at `index` without the rest. */
 knot_name_t conf_zone_name(const conf_t *conf, size_t index);
 

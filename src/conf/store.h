@@ -67,7 +67,8 @@ struct conf_store {
 	uint16_t zone_template_row;   /* index of row `template` */
 	conf_zone_list_t *zone_lists; /* by zone and row */
 	size_t zone_list_count;
-	bool has_zone_modules; /* some zone has modules in its own block */
+	bool has_zone_modules;  /* some zone has modules in its own block */
+	bool has_zone_catalogs; /* some zone has catalog-role in its own block */
 };
 
 typedef struct {

@@ -107,13 +107,12 @@ static void forward_one(server_t *server, conf_t *conf, const conf_remote_t *rem
 }
 
 /* Where updates of a zone are forwarded to; NULL: they aren't. */
-static const conf_remote_t *forward_remote_of(const conf_t *conf, knot_name_t name)
+static const conf_remote_t *forward_remote_of(const state_t *state, knot_name_t name)
 {
-	size_t index;
-	if (!conf_zone_find(conf, name, &index)) {
+	conf_zone_t zone;
+	if (!state_settings(state, name, &zone)) {
 		return NULL;
 	}
-	const conf_zone_t zone = conf_zone(conf, index);
 	bool is_off = zone.ddns_master.data != NULL && zone.ddns_master.count == 0;
 	if (zone.master.count == 0 || is_off) {
 		return NULL;
@@ -128,9 +127,9 @@ bool forward_updates(server_t *server, knot_name_t zone, update_list_t *list)
 	const conf_remote_t *remote;
 	{
 		RCU_READ_SECTION(guard);
-		const conf_t *now = state_load(&server->root, guard)->conf;
-		remote = forward_remote_of(now, zone);
-		conf = remote != NULL ? conf_hold(now) : NULL;
+		const state_t *state = state_load(&server->root, guard);
+		remote = forward_remote_of(state, zone);
+		conf = remote != NULL ? conf_hold(state->conf) : NULL;
 	}
 	if (remote == NULL) {
 		return false;

@@ -16,6 +16,7 @@
 #include "src/event/timer_sync.h"
 #include "src/event/updates.h"
 #include "src/event/zone_edit.h"
+#include "src/event/zone_set.h"
 #include "src/remote/remote.h"
 
 /* Zones handled each time the lock of the jobs is held: it bounds how long workers wait for it. */
@@ -93,13 +94,15 @@ uint64_t server_wall_of(uint64_t when_ms);
 /** Everything that a configuration needs before it can be published. */
 typedef struct {
 	state_t *state;
-	size_t fresh;    /* zones that are new */
-	bool same_zones; /* the set of zones is the old one */
+	size_t fresh;     /* zones that are new */
+	bool same_zones;  /* the set of zones is the old one */
+	zone_t **leaving; /* owned: members of catalogs that are configured now */
+	size_t leaving_count;
 } server_build_t;
 
-/** Build the state of a configuration, with the zones of `old` that stay. On failure nothing is kept and the caller
- * still owns `conf`. */
-KNOT_MUST_USE knot_err_t server_build(conf_t *conf, const zonedb_t *old, server_build_t *ret_build);
+/** Build the state of a configuration, with the zones of `old` that stay, and members of catalogs that come (sorted, or
+ * NULL). On failure nothing is kept and the caller still owns `conf`. */
+KNOT_MUST_USE knot_err_t server_build(conf_t *conf, const zonedb_t *old, members_t *members, server_build_t *ret_build);
 
 /** How a new configuration is applied. */
 typedef struct {

@@ -26,12 +26,10 @@ knot_err_t load_settings(const state_root_t *root, knot_name_t name, load_settin
 {
 	ret_settings->path[0] = '\0';
 	RCU_READ_SECTION(guard);
-	const conf_t *conf = state_load(root, guard)->conf;
-	size_t index;
-	if (!conf_zone_find(conf, name, &index)) {
+	conf_zone_t zone;
+	if (!state_settings(state_load(root, guard), name, &zone)) {
 		return KNOT_ENOZONE;
 	}
-	conf_zone_t zone = conf_zone(conf, index);
 	ret_settings->default_ttl = zone.default_ttl;
 	ret_settings->checks = checks_of(zone.semantic_checks);
 	ret_settings->size_max = zone.zone_max_size;

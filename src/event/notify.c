@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "libknot/msg/message.h"
+#include "src/catalog/settings.h"
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
 #include "src/transfer/stream_in.h"
@@ -107,13 +108,14 @@ static uint64_t notify_failures(const notify_run_t *run)
 	return failed;
 }
 
-static uint32_t notify_retry_s(const notify_run_t *run, const zone_contents_t *contents)
+static uint32_t notify_retry_s(const notify_run_t *run, const zone_t *of, const zone_contents_t *contents)
 {
-	size_t index;
-	if (contents == NULL || !conf_zone_find(run->conf, run->zone, &index)) {
+	conf_zone_t zone;
+	RCU_READ_SECTION(guard);
+	(void)guard;
+	if (contents == NULL || !catalog_zone_settings(run->conf, of, &zone)) {
 		return 1;
 	}
-	const conf_zone_t zone = conf_zone(run->conf, index);
 	const timers_conf_t conf = refresh_conf_of(&zone);
 	const timers_soa_t soa = refresh_timers_of(contents, run->zone);
 	uint32_t seconds = timers_retry(&soa, &conf).seconds;
@@ -130,7 +132,7 @@ static void notify_keep(server_t *server, const notify_run_t *run, rest_t *rest,
 	if (rest->notify_failed == 0 && run->count > 0) {
 		rest->last_notified = timer_of_serial(run->targets[0].serial);
 	} else if (rest->notify_failed != 0) {
-		uint64_t due_ms = sys_clock_ms() + UINT64_C(1000) * notify_retry_s(run, contents);
+		uint64_t due_ms = sys_clock_ms() + UINT64_C(1000) * notify_retry_s(run, entry_zone(entry), contents);
 		(void)jobs_plan(&server->jobs, entry, EVENT_NOTIFY, due_ms, 0);
 	}
 	server_plan_timers(server, entry, EVENT_NOTIFY, (job_outcome_t){ .load = LOAD_UNCHANGED });
@@ -349,9 +351,16 @@ static knot_err_t notify_run(
 	return run != NULL ? KNOT_OK : KNOT_ENOMEM;
 }
 
+static bool notify_settings(const conf_t *conf, entry_t *entry, conf_zone_t *ret_zone)
+{
+	RCU_READ_SECTION(guard);
+	(void)guard;
+	return catalog_zone_settings(conf, entry_zone(entry), ret_zone);
+}
+
 knot_err_t server_run_notify(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
 {
-	size_t index;
+	conf_zone_t zone;
 	if (zone_contents(entry_zone(entry)) == NULL) {
 		log_zone(LOG_DEBUG, entry_name(entry), "notify, zone is not loaded, skipping");
 		return KNOT_OK;
@@ -361,12 +370,9 @@ knot_err_t server_run_notify(server_t *server, entry_t *entry, unsigned how, job
 	}
 	knot_err_t err = KNOT_OK;
 	conf_t *conf = notify_hold_conf(server);
-	if (conf_zone_find(conf, entry_name(entry), &index)) {
-		const conf_zone_t zone = conf_zone(conf, index);
-		if (notify_count_remotes(&zone) > 0) {
-			notify_run_t *fresh = notify_new(server, conf, &zone);
-			err = fresh != NULL ? notify_run(server, entry, fresh, how, outcome) : KNOT_ENOMEM;
-		}
+	if (notify_settings(conf, entry, &zone) && notify_count_remotes(&zone) > 0) {
+		notify_run_t *fresh = notify_new(server, conf, &zone);
+		err = fresh != NULL ? notify_run(server, entry, fresh, how, outcome) : KNOT_ENOMEM;
 	}
 	conf_free(conf);
 	return err;
@@ -376,12 +382,10 @@ knot_err_t server_run_notify(server_t *server, entry_t *entry, unsigned how, job
 static bool notify_is_wanted(const server_t *server, knot_name_t name, uint32_t *ret_delay_s)
 {
 	RCU_READ_SECTION(guard);
-	const conf_t *conf = state_load(&server->root, guard)->conf;
-	size_t index;
-	if (!conf_zone_find(conf, name, &index)) {
+	conf_zone_t zone;
+	if (!state_settings(state_load(&server->root, guard), name, &zone)) {
 		return false;
 	}
-	const conf_zone_t zone = conf_zone(conf, index);
 	*ret_delay_s = zone.notify_delay_s;
 	return zone.notify.count > 0;
 }

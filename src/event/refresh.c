@@ -9,6 +9,7 @@
 
 #include "src/conf/value.h"
 #include "src/event/publish.h"
+#include "src/catalog/settings.h"
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
 
@@ -17,9 +18,8 @@
 bool server_is_secondary(const server_t *server, knot_name_t name)
 {
 	RCU_READ_SECTION(guard);
-	const conf_t *conf = state_load(&server->root, guard)->conf;
-	size_t index;
-	return conf_zone_find(conf, name, &index) && conf_zone(conf, index).master.count > 0;
+	conf_zone_t zone;
+	return state_settings(state_load(&server->root, guard), name, &zone) && zone.master.count > 0;
 }
 
 timers_conf_t refresh_conf_of(const conf_zone_t *zone)
@@ -335,15 +335,21 @@ static void refresh_take_rest(refresh_run_t *run)
 	sys_mutex_unlock(&run->server->jobs.lock);
 }
 
+bool refresh_settings(const refresh_run_t *run, conf_zone_t *ret_zone)
+{
+	RCU_READ_SECTION(guard);
+	(void)guard;
+	return catalog_zone_settings(run->conf, entry_zone(run->entry), ret_zone);
+}
+
 static knot_err_t refresh_prepare(refresh_run_t *run, unsigned how)
 {
-	size_t index;
+	conf_zone_t zone;
 	run->params.zone = entry_name(run->entry);
 	run->conf = refresh_hold_conf(run->server);
-	if (!conf_zone_find(run->conf, run->params.zone, &index)) {
+	if (!refresh_settings(run, &zone)) {
 		return KNOT_ENOZONE;
 	}
-	const conf_zone_t zone = conf_zone(run->conf, index);
 	knot_err_t err = refresh_gather_remotes(run, &zone);
 	const zone_contents_t *contents = zone_contents(entry_zone(run->entry));
 	refresh_params_t *params = &run->params;

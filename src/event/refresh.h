@@ -67,6 +67,9 @@ void refresh_drop_transfer(refresh_run_t *run);
 /** Apply what has come whole. In a worker. */
 refresh_event_t refresh_apply(refresh_run_t *run);
 
+/** The settings of the run's zone. False: it is gone. */
+bool refresh_settings(const refresh_run_t *run, conf_zone_t *ret_zone);
+
 /** The zone's items about times. */
 timers_conf_t refresh_conf_of(const conf_zone_t *zone);
 

@@ -104,7 +104,7 @@ static void refresh_sink_foreign(knot_name_t owner, void *ctx)
 
 void refresh_begin_transfer(refresh_run_t *run)
 {
-	size_t index;
+	conf_zone_t zone;
 	refresh_transfer_t *transfer = run->transfer;
 	const stream_in_sink_t sink = { refresh_sink_begin, refresh_sink_record, refresh_sink_changeset,
 		refresh_sink_foreign, run };
@@ -113,8 +113,7 @@ void refresh_begin_transfer(refresh_run_t *run)
 		.type = run->request.query.type,
 		.serial = run->refresh.serial,
 		.is_one_by_one = run->params.is_one_by_one };
-	if (conf_zone_find(run->conf, run->params.zone, &index)) {
-		const conf_zone_t zone = conf_zone(run->conf, index);
+	if (refresh_settings(run, &zone)) {
 		query.size_max = zone.zone_max_size;
 		transfer->is_benevolent = zone.ixfr_benevolent;
 	}

@@ -4,40 +4,45 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/catalog/settings.h"
 #include "src/event/internal.h"
 #include "src/sys/log.h"
 #include "src/sys/process.h"
 
 /* ---- Building the state ---- */
 
-/** Zones of a configuration in canonical order: those that stay are those of the old set. */
-typedef struct {
-	zone_t **zones; /* owned; NULL: exactly those of the old set */
-	size_t count;
-	size_t fresh; /* made, not in the old set */
-} merged_t;
-
-/* Names of both are in lower case. */
-static bool reload_is_same_name(knot_name_t a, knot_name_t b)
+/** A snapshot with a set of zones. members: that come, or NULL. */
+static knot_err_t reload_build_state(conf_t *conf, const zonedb_t *old, zone_set_t *set, server_build_t *ret_build)
 {
-	return a.len == b.len && memcmp(a.wire, b.wire, a.len) == 0;
+	bool same_zones = set->zones == NULL;
+	zonedb_t *db = same_zones ? zonedb_ref(old) : zonedb_next(old, set->zones, set->count);
+	state_t *state;
+	knot_err_t err = db != NULL ? state_new(conf, db, &state) : KNOT_ENOMEM;
+	if (err != KNOT_OK) {
+		zonedb_free(db);
+		return err;
+	}
+	*ret_build = (server_build_t){ .state = state, .fresh = set->fresh, .same_zones = same_zones };
+	ret_build->leaving = set->leaving;
+	ret_build->leaving_count = set->leaving_count;
+	set->leaving = NULL;
+	return KNOT_OK;
 }
 
-/* Calls `visit` with each zone of `a` that isn't in `b`; both are in canonical order. */
-static void reload_each_missing(zone_t *const *a, size_t a_count, zone_t *const *b, size_t b_count,
-		void (*visit)(entry_t *entry, void *ctx), void *ctx)
+knot_err_t server_build(conf_t *conf, const zonedb_t *old, members_t *members, server_build_t *ret_build)
 {
-	size_t at = 0;
-	for (size_t i = 0; i < a_count; i++) {
-		while (at < b_count && b[at] != a[i] && knot_name_cmp(zone_name(b[at]), zone_name(a[i])) < 0) {
-			at++;
-		}
-		if (at < b_count && b[at] == a[i]) {
-			at++;
-		} else {
-			visit(entry_of(a[i]), ctx);
-		}
+	zone_set_t set;
+	knot_err_t err = zone_set_merge(conf, old, members, &set);
+	if (err != KNOT_OK) {
+		return err;
 	}
+	err = reload_build_state(conf, old, &set, ret_build);
+	if (err != KNOT_OK) {
+		zone_set_discard(&set, old);
+		return err;
+	}
+	zone_set_done(&set);
+	return KNOT_OK;
 }
 
 static void reload_free_fresh(entry_t *entry, void *ctx)
@@ -46,85 +51,15 @@ static void reload_free_fresh(entry_t *entry, void *ctx)
 	entry_free(entry);
 }
 
-static void reload_discard_merged(const merged_t *merged, const zonedb_t *old)
-{
-	if (merged->zones != NULL) {
-		reload_each_missing(merged->zones, merged->count, zonedb_zones(old), zonedb_count(old),
-				reload_free_fresh, NULL);
-		free(merged->zones);
-	}
-}
-
-static bool reload_has_same_zones(const conf_t *conf, const zonedb_t *old)
-{
-	bool is_same = conf->zone_count == zonedb_count(old);
-	for (size_t i = 0; is_same && i < conf->zone_count; i++) {
-		is_same = reload_is_same_name(conf_zone_name(conf, i), zone_name(zonedb_zones(old)[i]));
-	}
-	return is_same;
-}
-
-static knot_err_t reload_merge_zones(const conf_t *conf, const zonedb_t *old, merged_t *ret_merged)
-{
-	merged_t merged = { .count = 0 };
-	zone_t *const *old_zones = zonedb_zones(old);
-	size_t at = 0, old_count = zonedb_count(old);
-	if (reload_has_same_zones(conf, old)) {
-		*ret_merged = (merged_t){ .count = old_count };
-		return KNOT_OK;
-	}
-	merged.zones = malloc((conf->zone_count + 1) * sizeof(zone_t *));
-	if (merged.zones == NULL) {
-		return KNOT_ENOMEM;
-	}
-	for (size_t i = 0; i < conf->zone_count; i++) {
-		knot_name_t name = conf_zone_name(conf, i);
-		bool stays = false;
-		while (at < old_count && !(stays = reload_is_same_name(zone_name(old_zones[at]), name)) &&
-				knot_name_cmp(zone_name(old_zones[at]), name) < 0) {
-			at++;
-		}
-		entry_t *entry = stays ? entry_of(old_zones[at]) : entry_new(name);
-		if (entry == NULL) {
-			reload_discard_merged(&merged, old);
-			return KNOT_ENOMEM;
-		}
-		merged.zones[merged.count++] = entry_zone(entry);
-		merged.fresh += stays ? 0 : 1;
-	}
-	*ret_merged = merged;
-	return KNOT_OK;
-}
-
-knot_err_t server_build(conf_t *conf, const zonedb_t *old, server_build_t *ret_build)
-{
-	merged_t merged;
-	knot_err_t err = reload_merge_zones(conf, old, &merged);
-	if (err != KNOT_OK) {
-		return err;
-	}
-	bool same_zones = merged.zones == NULL;
-	zonedb_t *db = same_zones ? zonedb_ref(old) : zonedb_next(old, merged.zones, merged.count);
-	state_t *state;
-	err = db != NULL ? state_new(conf, db, &state) : KNOT_ENOMEM;
-	if (err != KNOT_OK) {
-		zonedb_free(db);
-		reload_discard_merged(&merged, old);
-		return err;
-	}
-	free(merged.zones);
-	*ret_build = (server_build_t){ .state = state, .fresh = merged.fresh, .same_zones = same_zones };
-	return KNOT_OK;
-}
-
 /** Forget what server_build() made, with its configuration. */
 static void reload_discard_build(const server_build_t *made, const zonedb_t *old)
 {
 	const zonedb_t *zones = made->state->zones;
 	if (!made->same_zones) {
-		reload_each_missing(zonedb_zones(zones), zonedb_count(zones), zonedb_zones(old), zonedb_count(old),
+		zone_set_each_missing(zonedb_zones(zones), zonedb_count(zones), zonedb_zones(old), zonedb_count(old),
 				reload_free_fresh, NULL);
 	}
+	free(made->leaving);
 	state_free(made->state);
 }
 
@@ -146,31 +81,45 @@ static bool reload_is_current(const load_source_t *source, const conf_zone_t *zo
 	       source_is_current(source, path, settings_number(zone));
 }
 
-/** Zones of a configuration by their indexes, gathered so that the lock is taken once for many. */
+/** Zones gathered so that the lock is taken once for many. */
 typedef struct {
 	server_t *server;
 	const conf_t *conf;
 	const conf_t *old; /* the configuration before; NULL: the same */
-	uint32_t indexes[SERVER_CHUNK];
+	struct {
+		zone_t *zone;
+		size_t index; /* of the configuration; SIZE_MAX: a member of a catalog */
+	} zones[SERVER_CHUNK];
 	size_t count;
 } asking_t;
+
+/* False: its template is gone. Members change under the reload lock, which this thread has. */
+static bool reload_settings(const asking_t *asking, size_t i, conf_zone_t *ret_zone)
+{
+	size_t index = asking->zones[i].index;
+	if (index == SIZE_MAX) {
+		return catalog_member_settings(asking->conf, asking->zones[i].zone, ret_zone);
+	}
+	*ret_zone = conf_zone(asking->conf, index);
+	return true;
+}
 
 /*
  * Under lock: compare zones without looking at their files, except for zones that are made from several. The time when
  * files are written may have changed, too.
  */
-static void reload_look_at_entries(const asking_t *asking, zone_t *const *zones, reason_t *ret_reasons)
+static void reload_look_at_entries(const asking_t *asking, reason_t *ret_reasons)
 		SYS_REQUIRES(asking->server->jobs.lock)
 {
 	for (size_t i = 0; i < asking->count; i++) {
-		entry_t *entry = entry_of(zones[asking->indexes[i]]);
+		entry_t *entry = entry_of(asking->zones[i].zone);
 		reason_t *reason = &ret_reasons[i];
+		conf_zone_t zone;
 		reason->is_new = !entry->tried && !entry->is_running && entry->events == 0;
 		/* A running job owns `source`; only another job sees changes made meanwhile. */
 		reason->is_needed = reason->is_new || entry->is_running;
 		reason->source = (load_source_t){ .print = reason->is_needed ? 0 : entry->source.print };
-		if (!reason->is_needed && entry->source.files != NULL) {
-			conf_zone_t zone = conf_zone(asking->conf, asking->indexes[i]);
+		if (!reason->is_needed && entry->source.files != NULL && reload_settings(asking, i, &zone)) {
 			reason->is_needed = !reload_is_current(&entry->source, &zone);
 		}
 		server_replan_flush(asking->server, entry, asking->old, reason->sync_s);
@@ -182,7 +131,10 @@ static bool reload_look_at_files(const asking_t *asking, reason_t *reasons)
 {
 	bool is_any = false;
 	for (size_t i = 0; i < asking->count; i++) {
-		conf_zone_t zone = conf_zone(asking->conf, asking->indexes[i]);
+		conf_zone_t zone;
+		if (!reload_settings(asking, i, &zone)) {
+			continue;
+		}
 		if (reasons[i].is_new) {
 			log_zone(LOG_INFO, zone.name, "zone will be loaded");
 		}
@@ -193,25 +145,26 @@ static bool reload_look_at_files(const asking_t *asking, reason_t *reasons)
 }
 
 /*
- * Request loads of zones that have a reason. The zones are those of the configuration: only this thread, under the
- * reload lock, changes the set. The settings of a zone are part of its source.
+ * Request loads of zones that have a reason: only this thread, under the reload lock, changes the set. The settings of
+ * a zone are part of its source.
  */
 static void reload_ask_gathered(asking_t *asking)
 {
-	zone_t *const *zones = zonedb_zones(asking->server->zones);
 	reason_t reasons[SERVER_CHUNK];
 	for (size_t i = 0; i < asking->count; i++) {
-		reasons[i].sync_s = conf_zone(asking->conf, asking->indexes[i]).zonefile_sync_s;
+		conf_zone_t zone;
+		bool has = reload_settings(asking, i, &zone);
+		reasons[i].sync_s = has ? zone.zonefile_sync_s : -1;
+		zone_restrict_queries(asking->zones[i].zone, has && catalog_is_restricted(&zone));
 	}
 	sys_mutex_lock(&asking->server->jobs.lock);
-	reload_look_at_entries(asking, zones, reasons);
+	reload_look_at_entries(asking, reasons);
 	sys_mutex_unlock(&asking->server->jobs.lock);
 	if (reload_look_at_files(asking, reasons)) {
 		sys_mutex_lock(&asking->server->jobs.lock);
 		for (size_t i = 0; i < asking->count; i++) {
 			if (reasons[i].is_needed) {
-				(void)jobs_ask(&asking->server->jobs, entry_of(zones[asking->indexes[i]]), EVENT_LOAD,
-						0);
+				(void)jobs_ask(&asking->server->jobs, entry_of(asking->zones[i].zone), EVENT_LOAD, 0);
 			}
 		}
 		sys_mutex_unlock(&asking->server->jobs.lock);
@@ -219,57 +172,99 @@ static void reload_ask_gathered(asking_t *asking)
 	asking->count = 0;
 }
 
-static void reload_ask_index(asking_t *asking, size_t index)
+static void reload_ask_zone(asking_t *asking, zone_t *zone, size_t index)
 {
-	asking->indexes[asking->count++] = (uint32_t)index;
+	asking->zones[asking->count].zone = zone;
+	asking->zones[asking->count++].index = index;
 	if (asking->count == SERVER_CHUNK) {
 		reload_ask_gathered(asking);
 	}
+}
+
+/* Where a zone of the set is in a configuration, if zones come in their order. at: 0 at first. */
+static size_t reload_find_next(const conf_t *conf, size_t *at, knot_name_t name)
+{
+	int order = 1;
+	while (*at < conf->zone_count && (order = knot_name_cmp(conf_zone_name(conf, *at), name)) < 0) {
+		(*at)++;
+	}
+	return *at < conf->zone_count && order == 0 ? *at : SIZE_MAX;
 }
 
 /** Check all zones and their files. */
 static void reload_ask_all(server_t *server, const conf_t *old, const conf_t *conf)
 {
 	asking_t asking = { .server = server, .conf = conf, .old = old };
-	for (size_t i = 0; i < conf->zone_count; i++) {
-		reload_ask_index(&asking, i);
+	zone_t *const *zones = zonedb_zones(server->zones);
+	size_t at = 0;
+	for (size_t i = 0; i < zonedb_count(server->zones); i++) {
+		reload_ask_zone(&asking, zones[i], reload_find_next(conf, &at, zone_name(zones[i])));
 	}
 	reload_ask_gathered(&asking);
+}
+
+static bool reload_settings_at(const conf_t *conf, size_t index, const zone_t *zone, conf_zone_t *ret_zone)
+{
+	if (index == SIZE_MAX) {
+		return catalog_member_settings(conf, zone, ret_zone);
+	}
+	*ret_zone = conf_zone(conf, index);
+	return true;
 }
 
 /** Check zones whose settings changed. */
 static void reload_ask_different(server_t *server, const conf_t *old, const conf_t *conf)
 {
 	asking_t asking = { .server = server, .conf = conf, .old = old };
-	size_t at = 0;
-	for (size_t i = 0; i < conf->zone_count; i++) {
-		knot_name_t name = conf_zone_name(conf, i);
-		int order = 1;
-		while (at < old->zone_count && (order = knot_name_cmp(conf_zone_name(old, at), name)) < 0) {
-			at++;
-		}
-		bool is_same = false;
-		if (at < old->zone_count && order == 0) {
-			conf_zone_t before = conf_zone(old, at), after = conf_zone(conf, i);
-			is_same = conf_zone_same(&before, &after) && before.zonefile_sync_s == after.zonefile_sync_s;
-		}
+	zone_t *const *zones = zonedb_zones(server->zones);
+	size_t at = 0, old_at = 0;
+	for (size_t i = 0; i < zonedb_count(server->zones); i++) {
+		size_t index = reload_find_next(conf, &at, zone_name(zones[i]));
+		size_t old_index = reload_find_next(old, &old_at, zone_name(zones[i]));
+		conf_zone_t before, after;
+		bool is_same = reload_settings_at(old, old_index, zones[i], &before) &&
+			       reload_settings_at(conf, index, zones[i], &after) && conf_zone_same(&before, &after) &&
+			       before.zonefile_sync_s == after.zonefile_sync_s;
 		if (!is_same) {
-			reload_ask_index(&asking, i);
+			reload_ask_zone(&asking, zones[i], index);
 		}
 	}
 	reload_ask_gathered(&asking);
 }
 
-/** Check zones that the transaction names; nothing else in it is about zones. */
+/* Members may have other settings with the settings of their catalog, and come or go with it. */
+static void reload_ask_members(asking_t *asking)
+{
+	zone_t *const *zones = zonedb_zones(asking->server->zones);
+	for (size_t i = 0; i < zonedb_count(asking->server->zones); i++) {
+		if (zone_member(zones[i]) != NULL) {
+			reload_ask_zone(asking, zones[i], SIZE_MAX);
+		}
+	}
+}
+
+/** Check zones that the transaction names; nothing else in it is about zones but those of catalogs. */
 static void reload_ask_named(server_t *server, const conf_t *old, const conf_t *conf, const conf_txn_t *txn)
 {
 	asking_t asking = { .server = server, .conf = conf, .old = old };
 	conf_change_t change;
 	size_t pos = 0, index;
+	bool has_catalog = false;
 	while (conf_txn_next_change(txn, &pos, &change)) {
-		if (change.section == CONF_S_ZONE && conf_zone_find(conf, knot_name_of(change.id.data), &index)) {
-			reload_ask_index(&asking, index);
+		if (change.section != CONF_S_ZONE) {
+			continue;
 		}
+		knot_name_t name = knot_name_of(change.id.data);
+		if (conf_zone_find(old, name, &index)) {
+			has_catalog = has_catalog || conf_zone(old, index).catalog_role == CONF_CATALOG_INTERPRET;
+		}
+		if (conf_zone_find(conf, name, &index)) {
+			has_catalog = has_catalog || conf_zone(conf, index).catalog_role == CONF_CATALOG_INTERPRET;
+			reload_ask_zone(&asking, zonedb_find(server->zones, name), index);
+		}
+	}
+	if (has_catalog) {
+		reload_ask_members(&asking);
 	}
 	reload_ask_gathered(&asking);
 }
@@ -355,9 +350,21 @@ static void reload_remove_entry(entry_t *entry, void *ctx)
 	}
 }
 
+/* Members that are configured now. */
+static void reload_end_members(const server_build_t *made)
+{
+	zone_t **leaving = made->leaving;
+	for (size_t i = 0; i < made->leaving_count; i++) {
+		zone_member_t *member = zone_set_member(leaving[i], NULL);
+		sys_rcu_wait();
+		free(member);
+	}
+}
+
 /* Put the new zones in place and free the removed ones, after the readers of the old set have ended. */
 static void reload_adopt_zones(server_t *server, const server_build_t *made)
 {
+	reload_end_members(made);
 	if (made->same_zones) {
 		return;
 	}
@@ -366,7 +373,7 @@ static void reload_adopt_zones(server_t *server, const server_build_t *made)
 	removed_t removed = { .server = server, .entries = malloc((gone_count + 1) * sizeof(entry_t *)) };
 	sys_mutex_lock(&server->jobs.lock);
 	server->zones = zones;
-	reload_each_missing(zonedb_zones(old), zonedb_count(old), zonedb_zones(zones), zonedb_count(zones),
+	zone_set_each_missing(zonedb_zones(old), zonedb_count(old), zonedb_zones(zones), zonedb_count(zones),
 			reload_remove_entry, &removed);
 	saves_entries_changed(&server->saves);
 	pthread_cond_broadcast(&server->jobs.ended);
@@ -412,11 +419,11 @@ knot_err_t server_apply(server_t *server, conf_t *take_conf, const server_change
 	sys_mutex_lock(&server->jobs.lock);
 	/* Removed zones may still be queried here. */
 	knot_err_t err = jobs_reserve(&server->jobs, conf->zone_count + zonedb_count(server->zones));
-	err = err == KNOT_OK ? saves_reserve(&server->saves, conf->zone_count) : err;
+	err = err == KNOT_OK ? saves_reserve(&server->saves, conf->zone_count + zonedb_count(server->zones)) : err;
 	sys_mutex_unlock(&server->jobs.lock);
 	server_build_t made;
 	/* The set changes only here, under the reload lock. */
-	err = err == KNOT_OK ? server_build(conf, server->zones, &made) : err;
+	err = err == KNOT_OK ? server_build(conf, server->zones, NULL, &made) : err;
 	if (err != KNOT_OK) {
 		conf_free(conf);
 		return err;

@@ -299,7 +299,7 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	err = err == KNOT_OK ? saves_reserve(&server->saves, take_conf->zone_count) : err;
 	conf_t *started = err == KNOT_OK ? conf_copy_groups(take_conf, params->host) : NULL;
 	err = err == KNOT_OK && started == NULL ? KNOT_ENOMEM : err;
-	err = err == KNOT_OK ? server_build(take_conf, none, &made) : err;
+	err = err == KNOT_OK ? server_build(take_conf, none, NULL, &made) : err;
 	zonedb_free(none);
 	if (err != KNOT_OK) {
 		conf_free(started);

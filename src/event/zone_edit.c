@@ -122,9 +122,8 @@ void server_edit_leave(server_t *server, server_edit_t *take_edit) SYS_UNCHECKED
 static uint32_t zone_edit_default_ttl(const server_t *server, knot_name_t name)
 {
 	RCU_READ_SECTION(guard);
-	const conf_t *conf = state_load(&server->root, guard)->conf;
-	size_t index;
-	return conf_zone_find(conf, name, &index) ? conf_zone(conf, index).default_ttl : 0;
+	conf_zone_t zone;
+	return state_settings(state_load(&server->root, guard), name, &zone) ? zone.default_ttl : 0;
 }
 
 knot_err_t server_edit_enter(server_t *server, knot_name_t name, server_edit_t **ret_edit, edit_t *ret_changes)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/catalog/settings.h"
 #include "src/event/flush.h"
 #include "src/event/internal.h"
 #include "src/sys/clock.h"
@@ -80,16 +81,16 @@ knot_err_t server_run_flush(server_t *server, entry_t *entry, unsigned how, job_
 
 /* ---- Times. Under the lock of the jobs. ---- */
 
-static int64_t zone_flush_sync_of(const conf_t *conf, knot_name_t name)
+static int64_t zone_flush_sync_of(const conf_t *conf, const zone_t *of)
 {
-	size_t index;
-	return conf_zone_find(conf, name, &index) ? conf_zone(conf, index).zonefile_sync_s : -1;
+	conf_zone_t zone;
+	return catalog_zone_settings(conf, of, &zone) ? zone.zonefile_sync_s : -1;
 }
 
-static int64_t zone_flush_current_sync(const server_t *server, knot_name_t name)
+static int64_t zone_flush_current_sync(const server_t *server, entry_t *entry)
 {
 	RCU_READ_SECTION(guard);
-	return zone_flush_sync_of(state_load(&server->root, guard)->conf, name);
+	return zone_flush_sync_of(state_load(&server->root, guard)->conf, entry_zone(entry));
 }
 
 static uint64_t zone_flush_after(uint64_t since_ms, int64_t sync_s)
@@ -127,7 +128,7 @@ void server_plan_flush(server_t *server, entry_t *entry, event_t ended, job_outc
 	/* What a load saw is good unless a reload came meanwhile, which leaves the event behind
 	 * (server_replan_flush()). */
 	bool is_known = outcome.has_sync && !zone_flush_is_planned(entry);
-	int64_t sync_s = is_known ? outcome.sync_s : zone_flush_current_sync(server, entry_name(entry));
+	int64_t sync_s = is_known ? outcome.sync_s : zone_flush_current_sync(server, entry);
 	bool is_served = zone_contents(entry_zone(entry)) != NULL, is_ahead = source_is_ahead(&entry->source);
 	if (!is_served || sync_s < 0 || (sync_s == 0 && !is_ahead)) {
 		jobs_cancel(&server->jobs, entry, EVENT_FLUSH);
@@ -148,7 +149,9 @@ static uint64_t zone_flush_last(const server_t *server, entry_t *entry, const co
 {
 	agenda_item_t item;
 	bool is_planned = agenda_find(&server->jobs.agenda, entry, EVENT_FLUSH, &item);
-	int64_t before_s = is_planned ? zone_flush_sync_of(before, entry_name(entry)) : 0;
+	RCU_READ_SECTION(guard);
+	(void)guard;
+	int64_t before_s = is_planned ? zone_flush_sync_of(before, entry_zone(entry)) : 0;
 	if (before_s > 0) {
 		return item.due_ms - (uint64_t)before_s * 1000;
 	}
@@ -179,7 +182,7 @@ void server_replan_flush(server_t *server, entry_t *entry, const conf_t *before,
 
 void server_restore_flush(server_t *server, entry_t *entry, uint64_t last_s)
 {
-	int64_t sync_s = zone_flush_current_sync(server, entry_name(entry));
+	int64_t sync_s = zone_flush_current_sync(server, entry);
 	uint64_t now_s = sys_clock_wall();
 	if (last_s == 0 || sync_s <= 0) {
 		return;
@@ -193,7 +196,7 @@ void server_restore_flush(server_t *server, entry_t *entry, uint64_t last_s)
 uint64_t server_last_flush(const server_t *server, entry_t *entry)
 {
 	agenda_item_t item;
-	int64_t sync_s = zone_flush_is_planned(entry) ? zone_flush_current_sync(server, entry_name(entry)) : 0;
+	int64_t sync_s = zone_flush_is_planned(entry) ? zone_flush_current_sync(server, entry) : 0;
 	if (sync_s <= 0 || !agenda_find(&server->jobs.agenda, entry, EVENT_FLUSH, &item)) {
 		return 0;
 	}
@@ -229,15 +232,13 @@ knot_err_t server_path_in_folder(
 		const server_t *server, knot_name_t name, const char *folder, char ret_path[static PATH_MAX])
 {
 	RCU_READ_SECTION(guard);
-	const conf_t *conf = state_load(&server->root, guard)->conf;
-	size_t index;
+	conf_zone_t zone;
 	if (folder[0] == '\0') {
 		return KNOT_EPARAM;
 	}
-	if (!conf_zone_find(conf, name, &index)) {
+	if (!state_settings(state_load(&server->root, guard), name, &zone)) {
 		return KNOT_ENOZONE;
 	}
-	conf_zone_t zone = conf_zone(conf, index);
 	zone.storage = folder;
 	zone.file = "%s.zone";
 	return conf_zone_file(&zone, ret_path, PATH_MAX);
@@ -373,8 +374,7 @@ void server_flush_all(server_t *server)
 		while (entry->is_running) {
 			jobs_wait(&server->jobs);
 		}
-		if (source_is_ahead(&entry->source) && !entry->frozen &&
-				zone_flush_current_sync(server, entry_name(entry)) >= 0) {
+		if (source_is_ahead(&entry->source) && !entry->frozen && zone_flush_current_sync(server, entry) >= 0) {
 			zone_flush_at_end(server, entry);
 		}
 	}

@@ -9,12 +9,10 @@ knot_err_t server_zone_file(
 		const server_t *server, knot_name_t name, char ret_path[static PATH_MAX], uint64_t *ret_settings)
 {
 	RCU_READ_SECTION(guard);
-	const conf_t *conf = state_load(&server->root, guard)->conf;
-	size_t index;
-	if (!conf_zone_find(conf, name, &index)) {
+	conf_zone_t zone;
+	if (!state_settings(state_load(&server->root, guard), name, &zone)) {
 		return KNOT_ENOZONE;
 	}
-	conf_zone_t zone = conf_zone(conf, index);
 	*ret_settings = settings_number(&zone);
 	return conf_zone_file(&zone, ret_path, PATH_MAX);
 }

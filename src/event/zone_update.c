@@ -29,15 +29,13 @@ enum {
 static uint64_t update_due_ms(const server_t *server, entry_t *entry) SYS_REQUIRES(server->jobs.lock)
 {
 	uint64_t now_ms = sys_clock_ms();
-	size_t index;
+	conf_zone_t zone;
 	if (zone_contents(entry_zone(entry)) == NULL) {
 		return now_ms; /* the sooner it is served */
 	}
 	RCU_READ_SECTION(guard);
-	const conf_t *conf = state_load(&server->root, guard)->conf;
-	return conf_zone_find(conf, entry_name(entry), &index)
-			       ? now_ms + conf_zone(conf, index).update_delay_s * 1000ULL
-			       : now_ms;
+	bool has = state_settings(state_load(&server->root, guard), entry_name(entry), &zone);
+	return has ? now_ms + zone.update_delay_s * 1000ULL : now_ms;
 }
 
 update_put_t server_update_put(server_t *server, knot_name_t zone, update_request_t *take_request)

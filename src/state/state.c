@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "src/catalog/settings.h"
 #include "src/sys/counters.h"
 #include "src/sys/thread.h"
 
@@ -20,6 +21,17 @@ answer_env_t state_env(const conf_t *conf)
 		.rotate = server->answer_rotation,
 		.client_subnet = server->edns_client_subnet,
 	};
+}
+
+bool state_settings(const state_t *state, knot_name_t name, conf_zone_t *ret_zone)
+{
+	size_t index;
+	if (conf_zone_find(state->conf, name, &index)) {
+		*ret_zone = conf_zone(state->conf, index);
+		return true;
+	}
+	const zone_t *zone = zonedb_find(state->zones, name);
+	return zone != NULL && catalog_member_settings(state->conf, zone, ret_zone);
 }
 
 void state_expect_threads(const conf_t *conf)
@@ -51,15 +63,7 @@ const module_chain_t *state_zone_modules(const state_t *state, const zone_t *zon
 	return found != NULL ? found->chain : NULL;
 }
 
-/* The zone of the configuration's index: that of the set at the same place, as its new zones can't be found by name yet
- * (zonedb_link()). */
-static const zone_t *state_zone_at(const state_t *state, size_t index, knot_name_t name)
-{
-	const zone_t *zone = index < zonedb_count(state->zones) ? zonedb_zones(state->zones)[index] : NULL;
-	return zone != NULL && knot_name_eq(zone_name(zone), name) ? zone : zonedb_find(state->zones, name);
-}
-
-static knot_err_t state_add_zone_modules(state_t *state, size_t index, const conf_zone_t *conf_zone, size_t *max)
+static knot_err_t state_add_zone_modules(state_t *state, const zone_t *zone, conf_modrefs_t modules, size_t *max)
 {
 	if (state->zone_modules_count == *max) {
 		*max = 2 * *max + 16;
@@ -69,13 +73,24 @@ static knot_err_t state_add_zone_modules(state_t *state, size_t index, const con
 		}
 		state->zone_modules = grown;
 	}
-	state_zone_modules_t made = { .zone = state_zone_at(state, index, conf_zone->name) };
-	knot_err_t err = made.zone != NULL ? module_chain_new(state->conf, conf_zone->modules, &made.chain)
-					   : KNOT_ENOZONE;
+	state_zone_modules_t made = { .zone = zone };
+	knot_err_t err = module_chain_new(state->conf, modules, &made.chain);
 	if (err == KNOT_OK) {
 		state->zone_modules[state->zone_modules_count++] = made;
 	}
 	return err;
+}
+
+/* The settings of the zone at a place of the set. Zones that are configured come in the same order in both; those that
+ * are new can't be found by name yet (zonedb_link()). */
+static bool state_settings_at(const state_t *state, size_t *conf_at, const zone_t *zone, conf_zone_t *ret_zone)
+{
+	const conf_t *conf = state->conf;
+	if (*conf_at < conf->zone_count && knot_name_eq(conf_zone_name(conf, *conf_at), zone_name(zone))) {
+		*ret_zone = conf_zone(conf, (*conf_at)++);
+		return true;
+	}
+	return catalog_member_settings(conf, zone, ret_zone);
 }
 
 /* Chains of all zones that have modules. */
@@ -84,10 +99,12 @@ static knot_err_t state_make_zone_modules(state_t *state)
 	if (!conf_has_zone_modules(state->conf)) {
 		return KNOT_OK;
 	}
-	size_t max = 0;
-	for (size_t i = 0; i < state->conf->zone_count; i++) {
-		conf_zone_t zone = conf_zone(state->conf, i);
-		knot_err_t err = zone.modules.count > 0 ? state_add_zone_modules(state, i, &zone, &max) : KNOT_OK;
+	size_t max = 0, conf_at = 0;
+	for (size_t i = 0; i < zonedb_count(state->zones); i++) {
+		conf_zone_t zone;
+		const zone_t *of = zonedb_zones(state->zones)[i];
+		bool has = state_settings_at(state, &conf_at, of, &zone) && zone.modules.count > 0;
+		knot_err_t err = has ? state_add_zone_modules(state, of, zone.modules, &max) : KNOT_OK;
 		if (err != KNOT_OK) {
 			return err;
 		}
@@ -107,20 +124,28 @@ static void state_free_modules(state_t *state)
 		module_chain_free(state->zone_modules[i].chain);
 	}
 	free(state->zone_modules);
-	module_chain_free(state->modules);
+	module_chain_free(state->borrows_modules ? NULL : state->modules);
+}
+
+static state_t *state_begin(conf_t *conf, zonedb_t *zones)
+{
+	static atomic_uint_fast64_t made;
+	state_t *state = calloc(1, sizeof(*state));
+	if (state != NULL) {
+		state->number = 1 + atomic_fetch_add(&made, 1);
+		state->conf = conf;
+		state->zones = zones;
+		state->env = state_env(conf);
+	}
+	return state;
 }
 
 knot_err_t state_new(conf_t *take_conf, zonedb_t *take_zones, state_t **ret_state)
 {
-	state_t *state = calloc(1, sizeof(*state));
+	state_t *state = state_begin(take_conf, take_zones);
 	if (state == NULL) {
 		return KNOT_ENOMEM;
 	}
-	static atomic_uint_fast64_t made;
-	state->number = 1 + atomic_fetch_add(&made, 1);
-	state->conf = take_conf;
-	state->zones = take_zones;
-	state->env = state_env(take_conf);
 	knot_err_t err = module_chain_new(take_conf, take_conf->global_modules, &state->modules);
 	err = err == KNOT_OK ? state_make_zone_modules(state) : err;
 	if (err != KNOT_OK) {
@@ -132,11 +157,36 @@ knot_err_t state_new(conf_t *take_conf, zonedb_t *take_zones, state_t **ret_stat
 	return KNOT_OK;
 }
 
+knot_err_t state_new_zones(const state_t *old, zonedb_t *take_zones, state_t **ret_state)
+{
+	conf_t *conf = conf_hold(old->conf);
+	if (conf_has_zone_modules(conf)) {
+		knot_err_t err = state_new(conf, take_zones, ret_state);
+		if (err != KNOT_OK) {
+			conf_free(conf);
+		}
+		return err;
+	}
+	state_t *state = state_begin(conf, take_zones);
+	if (state == NULL) {
+		conf_free(conf);
+		return KNOT_ENOMEM;
+	}
+	state->modules = old->modules;
+	state->borrows_modules = true;
+	*ret_state = state;
+	return KNOT_OK;
+}
+
 state_t *state_publish(state_root_t *root, state_t *next)
 {
 	state_t *old = root->state_rcu;
 	RCU_PUBLISH(root->state_rcu, next);
 	sys_rcu_wait();
+	if (next->borrows_modules) {
+		next->borrows_modules = false;
+		old->modules = NULL;
+	}
 	return old;
 }
 

@@ -29,6 +29,7 @@ typedef struct state {
 	answer_env_t env;        /* its bytes are borrowed from conf */
 	notices_t *notices;      /* borrowed: where NOTIFYs go that are accepted; set before it is published */
 	module_chain_t *modules; /* owned: of template `default`, for every query; NULL: none */
+	bool borrows_modules;    /* the snapshot before owns them until this one is published */
 	state_zone_modules_t *zone_modules; /* owned: of zones that have modules of their own, by address of the zone */
 	size_t zone_modules_count;
 } state_t;
@@ -43,6 +44,10 @@ static inline const state_t *state_load(const state_root_t *root, rcu_guard_t gu
 {
 	return RCU_LOAD(guard, root->state_rcu);
 }
+
+/** The settings of a zone by its name, which is configured or a member of a catalog. False: there is none. Within a
+ * read section of the snapshot, which *ret_zone mustn't outlive. */
+bool state_settings(const state_t *state, knot_name_t name, conf_zone_t *ret_zone);
 
 /** The chain of a zone's own modules, or NULL. Cost: O(log n) in the zones that have modules; none if no zone has any.
  */
@@ -66,6 +71,12 @@ static inline module_chains_t state_modules_of(const state_t *state, const zone_
  * success, otherwise the caller keeps them. KNOT_ENOMEM, or what module_chain_new() gives.
  */
 KNOT_MUST_USE knot_err_t state_new(conf_t *take_conf, zonedb_t *take_zones, state_t **ret_state);
+
+/**
+ * Make a snapshot like `old`, with the same configuration, but another set of zones, which it owns on success. Modules
+ * go on with what they have counted unless zones have some of their own. KNOT_ENOMEM, or what module_chain_new() gives.
+ */
+KNOT_MUST_USE knot_err_t state_new_zones(const state_t *old, zonedb_t *take_zones, state_t **ret_state);
 
 /** Publish `next`, wait until no reader has the old one, and give the old one back (NULL at first). Blocks. */
 state_t *state_publish(state_root_t *root, state_t *next);

@@ -22,6 +22,7 @@
 
 struct zone {
 	zone_contents_t *contents_rcu; /* owned */
+	zone_member_t *member_rcu;     /* owned; NULL: none */
 	uint8_t head_len;              /* bytes of the allocation before this struct */
 	uint8_t name_len, label_count; /* of wire[] */
 	_Atomic uint8_t noted;         /* NOTED_… */
@@ -29,9 +30,10 @@ struct zone {
 };
 
 enum {
-	NOTED_ASKED = 1,  /* there was a query */
-	NOTED_WANTED = 2, /* ... while there were no contents, and the zone was put on the list */
-	NOTED_FROZEN = 4, /* no transfers */
+	NOTED_ASKED = 1,      /* there was a query */
+	NOTED_WANTED = 2,     /* ... while there were no contents, and the zone was put on the list */
+	NOTED_FROZEN = 4,     /* no transfers */
+	NOTED_RESTRICTED = 8, /* queries need permission */
 };
 
 zone_t *zone_new(knot_name_t name)
@@ -65,6 +67,7 @@ void zone_free(zone_t *take_zone)
 {
 	if (take_zone != NULL) {
 		zone_contents_free(take_zone->contents_rcu);
+		free(take_zone->member_rcu);
 		zone_slab_free(zone_head(take_zone),
 				take_zone->head_len + offsetof(zone_t, wire) + take_zone->name_len);
 	}
@@ -82,13 +85,17 @@ const zone_contents_t *zone_contents(const zone_t *zone)
 
 const zone_contents_t *zone_ask(const zone_t *zone, bool *ret_is_noted)
 {
-	*ret_is_noted = (atomic_load_explicit(&zone->noted, memory_order_relaxed) & NOTED_ASKED) != 0;
+	/* One test, so that the rare zone that is restricted costs others nothing. */
+	*ret_is_noted = (atomic_load_explicit(&zone->noted, memory_order_relaxed) & (NOTED_ASKED | NOTED_RESTRICTED)) ==
+			NOTED_ASKED;
 	return zone_contents(zone);
 }
 
 void zone_note_asked(zone_t *zone)
 {
-	atomic_fetch_or_explicit(&zone->noted, NOTED_ASKED, memory_order_relaxed);
+	if ((atomic_load_explicit(&zone->noted, memory_order_relaxed) & NOTED_ASKED) == 0) {
+		atomic_fetch_or_explicit(&zone->noted, NOTED_ASKED, memory_order_relaxed);
+	}
 }
 
 bool zone_take_asked(zone_t *zone)
@@ -98,18 +105,61 @@ bool zone_take_asked(zone_t *zone)
 			       0;
 }
 
+static void zone_note(zone_t *zone, uint8_t flag, bool is_set)
+{
+	if (is_set) {
+		atomic_fetch_or_explicit(&zone->noted, flag, memory_order_relaxed);
+	} else {
+		atomic_fetch_and_explicit(&zone->noted, (uint8_t)~flag, memory_order_relaxed);
+	}
+}
+
 void zone_freeze_transfers(zone_t *zone, bool is_frozen)
 {
-	if (is_frozen) {
-		atomic_fetch_or_explicit(&zone->noted, NOTED_FROZEN, memory_order_relaxed);
-	} else {
-		atomic_fetch_and_explicit(&zone->noted, (uint8_t)~NOTED_FROZEN, memory_order_relaxed);
-	}
+	zone_note(zone, NOTED_FROZEN, is_frozen);
 }
 
 bool zone_has_frozen_transfers(const zone_t *zone)
 {
 	return (atomic_load_explicit(&zone->noted, memory_order_relaxed) & NOTED_FROZEN) != 0;
+}
+
+void zone_restrict_queries(zone_t *zone, bool is_restricted)
+{
+	if (is_restricted != zone_has_restricted_queries(zone)) {
+		zone_note(zone, NOTED_RESTRICTED, is_restricted);
+	}
+}
+
+bool zone_has_restricted_queries(const zone_t *zone)
+{
+	return (atomic_load_explicit(&zone->noted, memory_order_relaxed) & NOTED_RESTRICTED) != 0;
+}
+
+zone_member_t *zone_member_new(knot_name_t catalog, knot_bytes_t group)
+{
+	assert(group.len <= UINT8_MAX);
+	zone_member_t *member = malloc(sizeof(*member) + catalog.len + group.len);
+	if (member != NULL) {
+		*member = (zone_member_t){ catalog.len, catalog.label_count, (uint8_t)group.len };
+		knot_name_lower(catalog, member->bytes);
+		if (group.len > 0) {
+			memcpy(member->bytes + catalog.len, group.data, group.len);
+		}
+	}
+	return member;
+}
+
+const zone_member_t *zone_member(const zone_t *zone)
+{
+	return SYS_RCU_DEREFERENCE(zone->member_rcu);
+}
+
+zone_member_t *zone_set_member(zone_t *zone, zone_member_t *take_member)
+{
+	zone_member_t *old = zone->member_rcu;
+	RCU_PUBLISH(zone->member_rcu, take_member);
+	return old;
 }
 
 void zone_unwant(zone_t *zone)

@@ -52,8 +52,8 @@ knot_name_t zone_name(const zone_t *zone);
  * job. */
 const zone_contents_t *zone_contents(const zone_t *zone);
 
-/** zone_contents() for a query. ret_is_noted: false if it's the first since zone_take_asked(): call zone_note_asked().
- */
+/** zone_contents() for a query. ret_is_noted: false if it's the first since zone_take_asked(), or if the zone has
+ * restricted queries: call zone_note_asked(). */
 const zone_contents_t *zone_ask(const zone_t *zone, bool *ret_is_noted);
 
 /** Note that there was a query. A write to memory that all threads read: once for each zone_take_asked(). Any thread.
@@ -66,6 +66,36 @@ bool zone_take_asked(zone_t *zone);
 /** Whether the zone may be transferred from here. At first it may. Any thread. */
 void zone_freeze_transfers(zone_t *zone, bool is_frozen);
 bool zone_has_frozen_transfers(const zone_t *zone);
+
+/** Whether queries for the zone need permission, as those for catalogs do. At first they don't. Any thread. */
+void zone_restrict_queries(zone_t *zone, bool is_restricted);
+bool zone_has_restricted_queries(const zone_t *zone);
+
+/** Why a zone is there that isn't in the configuration: a catalog (RFC 9432) lists it. */
+typedef struct {
+	uint8_t catalog_len, catalog_labels, group_len;
+	uint8_t bytes[]; /* the catalog's name in wire form, lower case, and the zone's group there */
+} zone_member_t;
+
+/** group: at most 255 bytes. NULL: out of memory. Freed with its zone, or by free(). */
+zone_member_t *zone_member_new(knot_name_t catalog, knot_bytes_t group);
+
+static inline knot_name_t zone_member_catalog(const zone_member_t *member)
+{
+	return (knot_name_t){ member->bytes, member->catalog_len, member->catalog_labels };
+}
+
+/** "": none. */
+static inline knot_bytes_t zone_member_group(const zone_member_t *member)
+{
+	return (knot_bytes_t){ member->bytes + member->catalog_len, member->group_len };
+}
+
+/** NULL: the zone is configured. Within a read section, or by the one writer. */
+const zone_member_t *zone_member(const zone_t *zone);
+
+/** Set it and give the old one back, to be freed by free() after sys_rcu_wait(). One writer at a time. */
+zone_member_t *zone_set_member(zone_t *zone, zone_member_t *take_member);
 
 /**
  * Publish contents (NULL: none any more) and give the old ones back: free them with zone_contents_free() after
