@@ -466,7 +466,7 @@ int main(int argc, char **argv)
 		.tcp_idle_close_timeout_s = 10,
 		.tcp_idle_reset_timeout_s = 20,
 		.tcp_resend_timeout_s = 5 };
-	test_zones_check(xdp_tcp_new(1500, &traffic, &at, &outbox, &tcp) == KNOT_OK, "TCP");
+	test_zones_check(xdp_tcp_new(1500, &traffic, &outbox, &tcp) == KNOT_OK, "TCP");
 	xdp_tcp_configure(tcp, &xdp, 1, tcp_now_us);
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		conf_modref_t ref = { rows[i].module, "all" };

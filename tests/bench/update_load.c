@@ -10,6 +10,7 @@
  * aren't verified but for their id and rcode, so that this costs less than the server.
  */
 #include "libknot/msg/sign.h"
+#include "tests/bench/load_bytes.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -44,27 +45,13 @@ static uint64_t now_us(void)
 	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-static size_t put_name(uint8_t *to, const char *text)
-{
-	size_t at = 0;
-	while (*text != '\0') {
-		size_t len = strcspn(text, ".");
-		to[at++] = (uint8_t)len;
-		memcpy(to + at, text, len);
-		at += len;
-		text += len + (text[len] == '.');
-	}
-	to[at++] = 0;
-	return at;
-}
-
 static size_t put_update(uint8_t *to, uint64_t number)
 {
 	static const uint8_t head[] = { 0, 0, 0x28, 0, 0, 1, 0, 0, 0, 1, 0, 0 };
 	memcpy(to, head, sizeof(head));
 	store_be16(to, (uint16_t)number);
 	size_t at = sizeof(head);
-	at += put_name(to + at, zone_text);
+	at += load_put_name(to + at, zone_text);
 	memcpy(to + at, (const uint8_t[]){ 0, 6, 0, 1 }, 4);
 	at += 4;
 	int len = snprintf((char *)to + at + 1, 32, "bench-%llu", (unsigned long long)number);

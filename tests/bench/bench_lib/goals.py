@@ -95,6 +95,23 @@ ROWS = (
     ("image and 10,000 changesets to first answer, s", own("change", f"start {M}", "again_s"), 0.3, False, ".3f"),
     ("image and 10,000 changesets, none merged, to first answer, s", own("change", f"start {M} deep", "again_s"), 0.3, False, ".3f"),
     ("acknowledged commits gone after kill -9", own("change", f"start {M}", "lost"), 0, False, ",.0f"),
+    ("AXFR out: CPU, s", own("transfer", f"out {M}", "plain_cpu_s"), 0.2, False, ".3f"),
+    ("AXFR out with TSIG: CPU, s", own("transfer", f"out {M}", "tsig_cpu_s"), 0.35, False, ".3f"),
+    ("AXFR out over AF_XDP: CPU, s", own("transfer", f"xdp {M}", "plain_cpu_s"), 0.2, False, ".3f"),
+    ("AXFR out over AF_XDP with TSIG: CPU, s", own("transfer", f"xdp {M}", "tsig_cpu_s"), 0.35, False, ".3f"),
+    ("AXFR in: start of an empty secondary to the first answer, s", own("transfer", f"in {M}", "first_s"), 1.2, False, ".2f"),
+    ("AXFR in: highest memory, MB", own("transfer", f"in {M}", "peak_bytes", 1e6), 200, False, ".1f"),
+    ("IXFR of one record: last byte to the answer, median ms", own("transfer", f"ixfr {M}", "served_median_s", 1e-3), 1, False, ".3f"),
+    ("IXFR of one record: last byte to the answer, 99 % ms", own("transfer", f"ixfr {M}", "served_p99_s", 1e-3), 3, False, ".3f"),
+    ("IXFR of one record: NOTIFY to the answer, median ms", own("transfer", f"ixfr {M}", "told_median_s", 1e-3), 3, False, ".3f"),
+    ("1,000,000 secondary zones: all fresh after a restart, s", own("transfer", f"many {M}", "fresh_s"), 60, False, ".1f"),
+    ("1,000,000 secondary zones: state of each, bytes", own("transfer", f"many {M}", "state_bytes"), 1000, False, ",.0f"),
+    ("1,000,000 secondary zones: NOTIFY to the answer meanwhile, 99 % ms", own("transfer", f"many {M}", "told_p99_s", 1e-3), 50, False, ".1f"),
+    ("dynamic updates per second, one in flight", own("ddns", "1 in flight", "per_s"), 3000, True, ",.0f"),
+    ("dynamic updates per second, 64 in flight, a quarter signed", own("ddns", "64 in flight", "per_s"), 50000, True, ",.0f"),
+    ("dynamic updates per second, 256 in flight, a quarter signed", own("ddns", "256 in flight", "per_s"), 50000, True, ",.0f"),
+    ("dynamic updates per second, 2,048 in flight, a quarter signed", own("ddns", "2048 in flight", "per_s"), 50000, True, ",.0f"),
+    ("acknowledged dynamic updates gone after kill -9", own("ddns", "2048 in flight", "lost"), 0, False, ",.0f"),
 )
 
 

@@ -28,9 +28,12 @@ class Setup:
     namespace: str = None
     xdp: str = None                 # interface to serve over AF_XDP; None: sockets
     tcp: bool = False               # also over AF_XDP
+    log: str = "info"               # Knot's: from which level on
+    server: str = ""                # Knot's: one more item of section server
     text: str = ""                  # more sections for Knot's configuration
     zone_text: str = ""             # a whole zone section instead of one made from `zones`
-    conf: str = ""                  # NSD: the zones' part of the configuration instead of one made from `zones`
+    conf: str = ""                  # NSD, named: the zones' part of the configuration instead of one made from `zones`
+    options: str = ""               # named: more statements of its options
 
 
 class Server:
@@ -113,8 +116,8 @@ class KnotServer(Server):
             f'  - domain: "{apex}"\n    file: "{self._copy(path)}"\n' for apex, path in setup.zones)
         self.daemon.conf("\n".join([
             "server:", f"    rundir: {self.dir}/run", "    udp-workers: 1", "    tcp-workers: 1", "    background-workers: 1",
-            f"    listen: {setup.address}@{self.port}", "control:", "    listen: knot.sock", "database:", f"    storage: {self.dir}/db",
-            "log:", "  - target: stdout", "    any: info",
+            f"    listen: {setup.address}@{self.port}", *([f"    {setup.server}"] if setup.server else []), "control:", "    listen: knot.sock", "database:", f"    storage: {self.dir}/db",
+            "log:", "  - target: stdout", f"    any: {setup.log}",
             *([f"xdp:\n    listen: {setup.xdp}@{self.port}" + ("\n    tcp: on" if setup.tcp else "")] if setup.xdp else []),
             setup.text.rstrip(), zones]) + "\n")
 
@@ -172,16 +175,17 @@ class OtherServer(Server):
 
 
 class NamedServer(OtherServer):
-    """BIND's named with one thread, primary of zones that loopback may change by dynamic updates."""
+    """BIND's named with one thread, primary of zones that loopback may change by dynamic updates, unless setup.conf says otherwise."""
 
     def __init__(self, name, program, setup):
         super().__init__(name, program, setup)
         self.conf = self.dir / "named.conf"
         self.conf.write_text("\n".join([
             "options {", f'  directory "{self.dir}"; pid-file none; session-keyfile none; lock-file none;', f"  listen-on port {self.port} {{ {setup.address}; }};",
-            "  listen-on-v6 { none; }; recursion no; dnssec-validation no; notify no; check-names primary ignore; allow-new-zones no;", "};",
+            "  listen-on-v6 { none; }; recursion no; dnssec-validation no; notify no; check-names primary ignore; allow-new-zones no;", f"  {setup.options}", "};",
             "controls { };", 'key "key." { algorithm hmac-sha256; secret "YmVuY2htYXJrLW9mLXVwZGF0ZXM="; };', "logging { category update { null; }; };",
-            *(f'zone "{apex.rstrip(".")}" {{ type primary; file "{shutil.copy(path, self.dir)}"; allow-update {{ 127.0.0.0/8; }}; zone-statistics none; }};'
+            setup.conf or "\n".join(
+              f'zone "{apex.rstrip(".")}" {{ type primary; file "{shutil.copy(path, self.dir)}"; allow-update {{ 127.0.0.0/8; }}; zone-statistics none; }};'
               for apex, path in setup.zones)]) + "\n", encoding="ascii")
 
     def command(self):
