@@ -45,10 +45,25 @@ static knot_err_t turn_write_file(void *ctx)
 	return err;
 }
 
+/*
+ * The first version of a zone, by a transfer: its image is saved soon, and if the server is killed before, it asks its
+ * primary again. To list and to store all of it would only delay its first answer. But if the journal has something of
+ * before, that mustn't be taken for what follows this version.
+ */
+static bool turn_is_first_transfer(const turn_t *turn, const update_t *update)
+{
+	journal_info_t info;
+	return update->source == UPDATE_TRANSFER && turn->current == NULL && images_exist(turn->server->saves.images) &&
+	       journal_info(turn->server->journal, turn->name, &info) == KNOT_ENOENT;
+}
+
 knot_err_t turn_publish(const turn_t *turn, update_t *update)
 {
 	load_report_t report = { .name = turn->name, .reason = turn->commit->reason };
 	update_policy_t policy = load_policy(&turn->settings, &report);
+	if (policy.stores == UPDATE_STORES_CHANGES && turn_is_first_transfer(turn, update)) {
+		policy.stores = UPDATE_STORES_NOTHING;
+	}
 	if (update->source == UPDATE_DDNS) {
 		policy.build.checks =
 				ZONE_CHECKS_SOFT; /* as in Knot: one update that a check refuses would fail others */

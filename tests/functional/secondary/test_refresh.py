@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from harness.net import free_port
-from harness.server import Knotd
+from harness.server import Knotd, built
 from harness.waiting import wait_until
 
 pytestmark = [pytest.mark.ours, pytest.mark.core]
@@ -186,6 +186,26 @@ def test_restart_keeps_the_zone_and_its_times(knotd, primary):
     status = knotd.knotc("zone-status", "example").stdout
     assert re.search(r"refresh: \+(1h|59m)", status), status     # neither now nor after a retry
     assert "expiration: +" in status, status
+
+
+def test_restart_without_zone_file(knotd, primary):
+    """The first version is in no journal and no zone file: its image and the change behind it are enough."""
+    first = primary()
+    configure(knotd, [first.daemon.port], zone="    zonefile-sync: -1\n")
+    knotd.start()
+    wait_serial(knotd, 1)
+    first.change(zone_text(2, "a 60 A 192.0.2.2\n"))
+    assert refresh(knotd).returncode == 0
+    wait_serial(knotd, 2)
+    knotd.stop()
+    printed = subprocess.run([built("kjournalprint", "tools"), "-x", "-d", "-c", knotd.path, "example"], capture_output=True, text=True, check=True).stdout
+    assert "1 -> 2" in printed and "Zone-in-journal" not in printed, printed
+    first.daemon.stop()
+    before = len(knotd.log())
+    knotd.start()
+    wait_serial(knotd, 2)
+    assert records(knotd, "a.example", "A") == ["192.0.2.2"]
+    assert "AXFR" not in knotd.log()[before:]
 
 
 def test_changes_that_do_not_fit(knotd, primary):
