@@ -103,6 +103,16 @@ static bool zone_image_purges_all(const session_t *session)
 	return filters == NULL || *filters == '\0';
 }
 
+/* All that Knot DNS stores of a zone was asked for; expiring it doesn't count. */
+static bool zone_image_purges_data(const session_t *session)
+{
+	bool is_all = true;
+	for (const char *filter = "fjtkc"; *filter != '\0'; filter++) {
+		is_all = is_all && session_filter(session, *filter);
+	}
+	return is_all || zone_image_purges_all(session);
+}
+
 /* What the filters mean. Keys and catalog have nothing that could be removed yet. An image is kept contents, as
  * a journal is, and goes with it: changes after it can't be followed any more. */
 static unsigned zone_image_scan_purge_mask(const session_t *session)
@@ -136,7 +146,6 @@ static bool zone_image_has_zone(const session_t *session)
 
 static command_result_t zone_image_purge_zone(session_t *session, const session_zone_t *zone)
 {
-	bool is_all = zone_image_purges_all(session);
 	unsigned mask = zone_image_scan_purge_mask(session) &
 			~(zone_image_has_zone(session) ? 0u : (unsigned)SERVER_PURGE_IMAGE);
 	/* A client that waits must not lose the zone's transaction by it, as in Knot DNS 3.5. */
@@ -145,8 +154,9 @@ static command_result_t zone_image_purge_zone(session_t *session, const session_
 		return command_result(KNOT_ETXNMANY);
 	}
 	knot_err_t err = mask != 0 ? server_zone_purge(session->server, zone->name, mask) : KNOT_OK;
-	if (is_all && err == KNOT_OK) {
-		log_zone(LOG_NOTICE, zone->name, "zone purged");
+	if (err == KNOT_OK) {
+		log_zone(LOG_NOTICE, zone->name,
+				zone_image_purges_data(session) ? "zone purged" : "requested zone data purged");
 	}
 	return command_result(err);
 }

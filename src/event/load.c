@@ -134,8 +134,5 @@ knot_err_t load_remove_file(const state_root_t *root, knot_name_t name)
 	if (err == KNOT_OK && unlink(settings.path) != 0 && errno != ENOENT) {
 		err = knot_err_of_errno(errno);
 	}
-	if (err != KNOT_OK) {
-		log_zone(LOG_ERR, name, "failed to remove zone file (%s)", knot_strerror(err));
-	}
 	return err;
 }

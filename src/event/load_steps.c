@@ -50,12 +50,10 @@ void load_log_end(loading_t *loading, const update_effects_t *effects, uint64_t 
 /* The lines that Knot writes after the messages about single faults. */
 void load_log_failure(const loading_t *loading, knot_err_t err)
 {
-	if (err == KNOT_ENOENT && loading->env->has_primaries) {
-		return;
-	}
-	log_zone(LOG_ERR, loading->report.name, "failed to parse zone file '%s' (%s)", loading->settings.path,
-			knot_strerror(err));
-	if (err == KNOT_ENOENT) {
+	bool is_bootstrapped = err == KNOT_ENOENT && loading->env->has_primaries;
+	log_zone(is_bootstrapped ? LOG_INFO : LOG_ERR, loading->report.name, "failed to parse zone file '%s' (%s)",
+			loading->settings.path, knot_strerror(err));
+	if (err == KNOT_ENOENT && !is_bootstrapped) {
 		log_zone(LOG_INFO, loading->report.name, "zone not found");
 	}
 }

@@ -32,7 +32,7 @@ static void zone_flush_log_written(knot_name_t name, const load_source_t *source
 
 static void zone_flush_log_failed(knot_name_t name, const char *path, knot_err_t err)
 {
-	log_zone(LOG_ERR, name, "failed to update zone file '%s' (%s)", path, knot_strerror(err));
+	log_zone(LOG_WARNING, name, "failed to update zone file (%s), file '%s'", knot_strerror(err), path);
 }
 
 knot_err_t server_run_flush(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
@@ -292,15 +292,12 @@ knot_err_t server_zone_freeze(server_t *server, knot_name_t name, bool is_frozen
 		sys_mutex_unlock(&server->jobs.lock);
 		return KNOT_ENOZONE;
 	}
-	bool was_frozen = entry->frozen;
 	entry->frozen = is_frozen;
 	*ret_ticket = entry->is_running ? entry->ticket : 0;
 	jobs_release(&server->jobs, entry);
 	pthread_cond_broadcast(&server->jobs.ended); /* whoever waits for what is held back now goes on */
 	sys_mutex_unlock(&server->jobs.lock);
-	if (is_frozen || was_frozen) {
-		log_zone(LOG_INFO, name, "zone updates %s", is_frozen ? "frozen" : "unfrozen");
-	}
+	log_zone(LOG_INFO, name, "zone updates %s", is_frozen ? "frozen" : "unfrozen");
 	return KNOT_OK;
 }
 

@@ -2,6 +2,16 @@
 /* Removing what is kept of zones: contents, zone file, image, journal, times. */
 #include "src/event/internal.h"
 #include "src/event/publish.h"
+#include "src/sys/log.h"
+
+/* Knot's words: "failed to purge journal (…)". */
+static knot_err_t zone_purge_log(knot_name_t name, const char *part, knot_err_t err)
+{
+	if (err != KNOT_OK) {
+		log_zone(LOG_ERR, name, "failed to purge %s (%s)", part, knot_strerror(err));
+	}
+	return err;
+}
 
 /* From each database, whatever becomes of the others; the first error. */
 static knot_err_t zone_purge_databases(server_t *server, knot_name_t name, unsigned what)
@@ -9,13 +19,13 @@ static knot_err_t zone_purge_databases(server_t *server, knot_name_t name, unsig
 	knot_err_t errs[3] = { KNOT_OK, KNOT_OK, KNOT_OK };
 	size_t removed;
 	if ((what & SERVER_PURGE_IMAGE) != 0) {
-		errs[0] = images_remove(server->saves.images, &name, 1, &removed);
+		errs[0] = zone_purge_log(name, "image", images_remove(server->saves.images, &name, 1, &removed));
 	}
 	if ((what & SERVER_PURGE_JOURNAL) != 0) {
-		errs[1] = changes_drop(server->journal, name);
+		errs[1] = zone_purge_log(name, "journal", changes_drop(server->journal, name));
 	}
 	if ((what & SERVER_PURGE_TIMERS) != 0) {
-		errs[2] = timer_sync_drop(server->timers, name, NULL, NULL);
+		errs[2] = zone_purge_log(name, "timers", timer_sync_drop(server->timers, name, NULL, NULL));
 	}
 	return errs[0] != KNOT_OK ? errs[0] : errs[1] != KNOT_OK ? errs[1] : errs[2];
 }
@@ -44,7 +54,7 @@ knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what)
 		publish_drop(entry_zone(entry), &entry->source);
 	}
 	if ((what & SERVER_PURGE_FILE) != 0) {
-		err = load_remove_file(&server->root, name);
+		err = zone_purge_log(name, "zone file", load_remove_file(&server->root, name));
 	}
 	knot_err_t database_err = zone_purge_databases(server, name, what);
 	err = err == KNOT_OK ? database_err : err;

@@ -6,6 +6,11 @@ Results are (exit, stdout, stderr) in the test's normal form. A reason that begi
 version does not do yet, one with "not supported yet" a feature to come, one with "Bowline" something that we do on purpose."""
 import re
 
+# Lines of the log that aren't compared: requests (ours say by whom), and what loading says, which images change.
+LOG_SKIPPED = re.compile(r"control, (received command|binding to|transaction committed)|zone (file parsed|file not changed|will be loaded)|loaded, serial")
+# What differs between two runs, and words that 3.5 has added.
+LOG_NORMAL = ((r"\d+\.\d\d seconds|(?<=@)\d+|(?<=in )\d+ seconds|\d+ bytes", "N"), (r"(?<=@N) TCP", ""), (r"finished, remote serial \d+,", "finished,"))
+
 RULES = []
 
 
@@ -98,6 +103,27 @@ def error_of_zone_file(_line, _world, theirs, ours):
             re.sub(rf"(failed to check zone file) \(({words})\)$", r"\1 (failed)", near, flags=re.M)) == theirs
 
 
+@rule("Bowline: NOTIFY isn't planned where there is nothing to notify")
+def no_notify(line, _world, theirs, ours):
+    new = r" \| (purge|DNSSEC-validate|DNSKEY-sync): -"
+    return "zone-status" in line and theirs != ours and without(theirs, r" \| notify: (TIME|pending)") == without(without(ours, new), r" \| notify: -")
+
+
+@rule("3.5: zone-purge says that a part was purged")
+def part_purged(line, _world, theirs, ours):
+    return line.startswith("= said") and theirs != ours and without(ours, r"^notice: \[\S+\] requested zone data purged$") == theirs
+
+
+@rule("3.5: after a load the log says that outgoing transfers are still frozen")
+def still_frozen(line, _world, theirs, ours):
+    return line.startswith("= said") and theirs != ours and without(ours, r"^notice: \[\S+\] outgoing XFR is still frozen$") == theirs
+
+
+@rule("Bowline: the file is named that can't be written")
+def file_named(line, _world, theirs, ours):
+    return line.startswith("= said") and without(ours, r"(?<=\(zone is empty\)), file '[^']*'") == theirs
+
+
 # Names that configurations of Knot DNS 3.2 may still have and 3.5 lists no more.
 OLD_ITEMS = {
     "server": ("listen-xdp", "max-tcp-clients", "tcp-handshake-timeout", "tcp-reply-timeout", "max-udp-payload", "max-ipv4-udp-payload",
@@ -174,6 +200,8 @@ OPEN_BOTH = "3.5: no configuration transaction beside one of a zone"
 ALL_OR_SOME = "Bowline: all zones and some zones in one command is a mistake; with zone-purge it would be a costly one"
 EXPIRED = "Bowline: a zone that was expired by hand is loaded from its file by zone-reload; Knot DNS 3.2 refuses"
 
+NO_ZONE = "3.5: knotc prints the error of each command; 3.2 exits with 1 in silence"
+
 BIG_TTL = "zone-set example bad 4294967296 A 192.0.2.1"     # Debian's knotc takes it for a type
 
 # (scenario, line, world or "": both): (exit, stdout, stderr) of ours, reason
@@ -206,6 +234,9 @@ ROWS = {
     ("zone-files", "-b zone-reload example", ""): (OK, EXPIRED),
     ("zone-files", "zone-status example +serial", ""): ((0, "[example.] serial: 8", ""), EXPIRED),
     ("zone-files", "zone-status example", ""): ((0, "[example.] role: master | serial: 8", ""), EXPIRED),
+    ("xfr-freeze", "zone-xfr-freeze nowhere.test", "ours"): (zone_error("no such zone found", "nowhere.test"), NO_ZONE),
+    ("xfr-freeze", "zone-xfr-thaw nowhere.test", "ours"): (zone_error("no such zone found", "nowhere.test"), NO_ZONE),
+    ("xfr-freeze", "-e zone-status example +freeze", ""): ((0, "[example.] freeze: - | XFR-freeze: yes", ""), "3.5: frozen transfers survive a restart"),
 }
 
 

@@ -15,6 +15,9 @@ with `%`. Lines that begin with `=` aren't commands:
     = pipe LINE; LINE     knotc without action gets these lines from a pipe
     = restart ZONE...     stop and start the server; these zones are awaited
     = hup                 send SIGHUP, wait until it was followed
+    = primary NAME TEXT   replace a file of the primary, which loads it
+    = said [ZONE]         effect: what the log has got since the last look, in no order
+    = files NAME          effect: files of a directory
 """
 import dataclasses
 
@@ -122,3 +125,4 @@ class Scenario:
     zones: tuple = ("example", "second.test")   # awaited before the first line
     database: bool = False                      # the server runs on a configuration database, made from conf
     prefix: str = "-s {sock}"
+    primary: str = ""                         # configuration of a server that the zones come from; Knot DNS in each world

@@ -35,6 +35,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import golden_rules  # noqa: E402
 from golden_conf import CONF_SCENARIOS  # noqa: E402
+from golden_operator import OPERATOR_SCENARIOS  # noqa: E402
 from golden_scenario import TEXTS  # noqa: E402
 from golden_server import SERVER_SCENARIOS  # noqa: E402
 from golden_zone import ZONE_SCENARIOS  # noqa: E402
@@ -43,7 +44,7 @@ from harness.waiting import PATIENCE, wait_until  # noqa: E402
 
 PEER_KNOTD, PEER_KNOTC = "/usr/sbin/knotd", "/usr/sbin/knotc"
 WORLDS = ("knot", "ours", "crossed")
-SCENARIOS = SERVER_SCENARIOS + ZONE_SCENARIOS + CONF_SCENARIOS
+SCENARIOS = SERVER_SCENARIOS + ZONE_SCENARIOS + CONF_SCENARIOS + OPERATOR_SCENARIOS
 LINES_MIN = 300
 LEAVES_WORK = re.compile(r"reload|hup|restart|commit|(?<!-b )zone-(flush|purge|freeze|thaw)")
 LOCAL = ("conf-init", "conf-check", "conf-import", "conf-export", "zone-check")
@@ -63,6 +64,7 @@ class World:
         self.dir = self.daemon.dir
         self.daemon.socket = self.dir / "knot.sock"
         self.slow = []
+        self.primary, self.seen = None, 0
         self.names = {"dir": str(self.dir), "sock": str(self.daemon.socket), "conf": str(self.dir / "knot.conf"),
                       "db": str(self.dir / "confdb"), "port": str(self.daemon.port)}
 
@@ -79,10 +81,27 @@ class World:
         new.write_text(self.fill(TEXTS[text]))
         new.replace(path)
 
+    def start_primary(self):
+        """A server that the zones come from: theirs in each world, so that only the secondary differs."""
+        (self.dir / "primary" / "state").mkdir(parents=True)
+        self.primary = Knotd(self.dir / "primary", program=PEER_KNOTD)
+        self.primary.socket = self.primary.dir / "knot.sock"
+        self.names["primary"] = str(self.primary.port)
+        for name, text in (("second.test.zone", "second-1"), ("third.test.zone", "third-5")):
+            (self.primary.dir / name).write_text(TEXTS[text])
+        text = self.scenario.primary.replace("{dir}", str(self.primary.dir)).replace("{port}", str(self.primary.port))
+        self.primary.path.write_text(text)
+        self.primary.process = subprocess.Popen([PEER_KNOTD, "-c", str(self.primary.path)], stdout=subprocess.DEVNULL,
+                                                stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, cwd=self.primary.dir)
+        self.primary.wait(lambda: all(self.control_primary("zone-read", zone, "@", "SOA")[0] == 0 for zone in ("second.test", "third.test")), 20,
+                          "the primary's zones")
+
     def start(self):
+        if self.scenario.primary:
+            self.start_primary()
         for name, text in self.scenario.files.items():
             self.write(name, text)
-        (self.dir / "state").mkdir()
+        (self.dir / "state").mkdir(exist_ok=True)
         (self.dir / "knot.conf").write_text(self.fill(self.scenario.conf))
         if self.scenario.database:
             done = self.run([self.server_knotc, "-C", self.names["db"], "conf-import", self.names["conf"]])
@@ -104,6 +123,9 @@ class World:
         """A command that is none of the compared lines, by the server's own client."""
         return self.run([self.server_knotc, "-s", self.names["sock"], *arguments])
 
+    def control_primary(self, *arguments):
+        return self.run([PEER_KNOTC, "-s", str(self.primary.socket), *arguments])
+
     def serial(self, zone):
         match = re.search(r"serial: (\S+)", self.control("zone-status", zone, "+serial")[1])
         return match.group(1) if match else ""
@@ -119,10 +141,10 @@ class World:
 
     def kill(self):
         """Whatever has happened: nothing of ours runs on."""
-        process = self.daemon.process
-        if process is not None and process.poll() is None:
-            process.kill()
-            process.wait()
+        for daemon in (self.daemon, self.primary):
+            if daemon is not None and daemon.process is not None and daemon.process.poll() is None:
+                daemon.process.kill()
+                daemon.process.wait()
 
     # ---- lines ----
 
@@ -150,6 +172,27 @@ class World:
     def effect_wait(self, zone, serial):
         self.daemon.wait(lambda: self.serial(zone) == serial, what=f"serial {serial} of {zone}")
         return 0, serial, ""
+
+    def effect_primary(self, name, text):
+        (self.primary.dir / name).write_text(TEXTS[text])
+        code, out, err = self.control_primary("-b", "zone-reload", name.removesuffix(".zone"))
+        assert code == 0, f"the primary: {out}{err}"
+
+    def effect_said(self, zone=None):
+        """Lines of the log about zones (one zone) since the last look."""
+        self.settle("before the log is read")
+        path = self.dir / "log"
+        text = path.read_bytes()[self.seen:].decode(errors="replace") if path.exists() else ""
+        self.seen += len(text.encode())
+        wanted = rf"\[{re.escape(zone)}\.\]" if zone else r"\[\S+\.\]|control,"
+        lines = [line.split(" ", 1)[1] for line in text.splitlines() if re.search(wanted, line) and not golden_rules.LOG_SKIPPED.search(line)]
+        for pattern, replacement in golden_rules.LOG_NORMAL:
+            lines = [re.sub(pattern, replacement, line) for line in lines]
+        return 0, "\n".join(sorted(lines)), ""
+
+    def effect_files(self, name):
+        top = self.dir / name
+        return 0, "\n".join(sorted(str(path.relative_to(top)) for path in top.rglob("*"))) if top.exists() else "none", ""
 
     def effect_restart(self, *zones):
         self.finish()
