@@ -218,12 +218,14 @@ static bool decide_is_newer(uint32_t serial, uint32_t than)
 	return serial != than && serial - than < UINT32_C(1) << 31;
 }
 
-/* RFC 1995 2 and 4: over UDP always, and where the client has the newest version, the SOA alone. */
+/* RFC 1995 2 and 4: over UDP always, and where the client has the newest version, the SOA alone. As with Knot, a zone
+   that gives no differences is sent whole, whatever the client has. */
 static void decide_ixfr(job_t *job)
 {
 	answer_aside_t *aside = answer_aside_of(job);
 	const zone_contents_t *contents = job->request->contents;
-	bool is_current = aside->serial == contents->serial || decide_is_newer(aside->serial, contents->serial);
+	bool is_current = aside->provides_ixfr &&
+			  (aside->serial == contents->serial || decide_is_newer(aside->serial, contents->serial));
 	if (!job->is_udp && !is_current) {
 		decide_stream(job);
 		return;
