@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Transfers over TCP on AF_XDP: the zone arrives whole, with TSIG too, beside slow and broken readers."""
 import contextlib
+import re
 import socket
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import dns.message
 import dns.query
@@ -21,19 +24,23 @@ pytestmark = [pytest.mark.core, pytest.mark.ours, pytest.mark.threads]
 NAMES = 16000       # more than a connection buffers
 
 
-@pytest.fixture
-def server(make_knotd, pair):
+def start(make_knotd, pair, names, lines=""):
     daemon = make_knotd(pair.server)
     daemon.port = 53
     daemon.write("example.zone", example())
-    daemon.write("large.zone", many("large.", NAMES))
+    daemon.write("large.zone", many("large.", names))
     daemon.configure(zones=["example", "large"], listen=(), server="",
                      text=RULES + f"  - id: link\n    address: [ {pair.client4}, {pair.client6} ]\n    action: transfer\n"
-                     f"xdp:\n    listen: {pair.server_if}@53\n    tcp: on\n"
+                     f"xdp:\n    listen: {pair.server_if}@53\n    tcp: on\n{lines}"
                      "template:\n  - id: default\n    acl: [ signed, link ]\n    zonefile-sync: -1\n")
     daemon.start()
     daemon.wait_log("initialized XDP interface")
     return daemon
+
+
+@pytest.fixture
+def server(make_knotd, pair):
+    return start(make_knotd, pair, NAMES)
 
 
 def connect(pair, rcvbuf=None, where=None):
@@ -123,3 +130,31 @@ def test_several_beside_slow_and_broken_ones(server, pair):
             thread.join()
         assert len(got) == 8 and all(zone == want for zone in got)
     assert server.log().count("finished") >= 8
+
+
+def read_raw(sock, records):
+    """The messages of a transfer of so many records, as bytes; not parsed, which would take most of the time."""
+    data, stream = [], frames(sock)
+    while records > 0:
+        data.append(next(stream))
+        records -= int.from_bytes(data[-1][6:8], "big")
+    assert records == 0
+    return data
+
+
+def test_slow_readers_finish(make_knotd, pair):
+    """Windows that stay closed for longer than tcp-idle-reset-timeout: a reader that goes on gets it all."""
+    names = 60000
+    server = start(make_knotd, pair, names, "    tcp-idle-close-timeout: 1\n    tcp-idle-reset-timeout: 1\n")
+    asked = query("large")
+    with contextlib.ExitStack() as stack:
+        socks = [stack.enter_context(connect(pair, rcvbuf=32768)) for _ in range(8)]
+        for sock in socks:
+            send(sock, asked)
+        time.sleep(3.5)     # nothing is read for so long
+        with ThreadPoolExecutor(len(socks)) as pool:
+            got = list(pool.map(lambda sock: read_raw(sock, names + 5), socks[:-2]))
+        assert all(messages == got[0] for messages in got)
+        for name in ("tcp-idle-reset", "tcp-dropped-outbuf", "tcp-gave-up"):
+            assert f"xdp.{name}" not in server.knotc("stats").stdout
+        assert re.search(r"xdp\.tcp-clients\[\S+ = \d", server.knotc("stats").stdout)     # two are still there

@@ -163,6 +163,7 @@ bool tcp_ack(kxdp_tcp_t *tcp, uint32_t number, const kxdp_segment_t *segment)
 	if (busy == NULL) {
 		return true;
 	}
+	busy->probes = 0;
 	if (window == 0 && conn->snd_wnd > 0) {
 		busy->timeouts = 0; /* open again */
 	}

@@ -323,11 +323,17 @@ static bool buffer_new_chain(kxdp_tcp_t *tcp, uint32_t number, const uint8_t *by
 	return true;
 }
 
-/* Others are reset until `len` more bytes keep within the limits. False: there is none left to be reset. */
+/*
+ * Others are reset until `len` more bytes keep within the limits. False: there is none left to be reset.
+ *
+ * Beyond the share of the source they are reset when half of all is in use, not before: in memory that is not wanted by
+ * others, transfers to slow readers behind one address harm no one.
+ */
 static bool buffer_make_out_room(kxdp_tcp_t *tcp, uint32_t number, uint32_t len)
 {
 	uint64_t share = tcp->limits.out_source_max;
-	if (share != 0 && tcp_share_held(tcp, conn_at(tcp, number), SIDE_OUT) + len > share) {
+	if (share != 0 && tcp->stats.outbuf + len > tcp->limits.outbuf_max / 2 &&
+			tcp_share_held(tcp, conn_at(tcp, number), SIDE_OUT) + len > share) {
 		tcp_share_drop_stalled(tcp, number, len);
 	}
 	while (tcp->stats.outbuf + len > tcp->limits.outbuf_max) {

@@ -4,6 +4,10 @@
 
 #include "xdp/tcp/rows_connect.h"
 
+/* A request whose reply of 100 bytes waits for a window; a probe 9 s later, and the answer that it is still closed. */
+#define ASK_SHUT       "< A 1 1 win=0 len=9\nread 9\nwrite 100\n> A 1 10\n"
+#define ANSWERED_PROBE "time +9s\n> A 1 10 len=1\n< A 10 1 win=0\n"
+
 static const script_row_t limit_rows[] = {
 	{ "tcp-idle-close-timeout: FIN; tcp-idle-reset-timeout: RST",
 			OPEN "time +9800ms\n> none\ntime +300ms\n> FA 1 1\nstat idle_closed 1\n< A 1 2\ntime +9s\n> "
@@ -38,6 +42,18 @@ static const script_row_t limit_rows[] = {
 			"win=1\n"
 			"drain\ntime +18s\ndrain\n< A 10 7 win=1\ndrain\ntime +18s\ndrain\n< A 10 8 win=1\ndrain\n"
 			"stat idle_reset 1\nstat clients 0\n" },
+	{ "a peer with a closed window that answers probes is slow, not idle",
+			OPEN ASK_SHUT ANSWERED_PROBE ANSWERED_PROBE ANSWERED_PROBE ANSWERED_PROBE ANSWERED_PROBE
+					ANSWERED_PROBE "time +7s\nstat idle_reset 0\n< A 10 1 win=512\n> A 1 10 "
+						       "len=100\n< A 10 101\nstat clients 1\n" },
+	{ "… but not for ever: 100 s without any progress",
+			OPEN ASK_SHUT ANSWERED_PROBE ANSWERED_PROBE ANSWERED_PROBE ANSWERED_PROBE ANSWERED_PROBE
+					ANSWERED_PROBE ANSWERED_PROBE ANSWERED_PROBE ANSWERED_PROBE
+			"stat idle_reset 0\n" ANSWERED_PROBE ANSWERED_PROBE "time +9s\ndrain\ntime +9s\ndrain\n"
+			"stat idle_reset 1\nstat clients 0\n" },
+	{ "… and not when it answers no more", OPEN ASK_SHUT ANSWERED_PROBE ANSWERED_PROBE
+			"time +9s\ndrain\ntime +9s\n"
+			"drain\ntime +9s\ndrain\nstat idle_reset 1\nstat clients 0\n" },
 	{ "a reply that is sent again and again keeps idle_reset waiting", OPEN
 			"< A 1 1 win=512 len=9\nread 9\nwrite 100\n> A 1 10 len=100\ntime +300ms\n> A 1 10 "
 			"len=100\ntime "
@@ -127,20 +143,24 @@ static const script_row_t limit_rows[] = {
 			"limits out_source=100000\n" OPEN
 			"< A 1 1 win=0 len=9\nread 9\nwrite 65000\n> A 1 10\ntime +400ms\ndrain\nport 1\n" OPEN
 			"< A 1 1 win=0 len=9\nread 9\nwrite 65000\n> A 1 10\nstat dropped_outbuf 0\nstat clients 2\n" },
-	{ "… for which those of the source that have stalled go",
+	{ "… for which those of the source that have stalled stay while half of all is free",
 			"limits out_source=100000\n" OPEN
+			"< A 1 1 win=0 len=9\nread 9\nwrite 65000\n> A 1 10\ntime +600ms\ndrain\nport 1\n" OPEN
+			"< A 1 1 len=9\nread 9\nwrite 65000\nstat dropped_outbuf 0\nstat clients 2\n" },
+	{ "… and go when it isn't",
+			"limits out_source=100000 outbuf=250000\n" OPEN
 			"< A 1 1 win=0 len=9\nread 9\nwrite 65000\n> A 1 10\nsource 2\nport 2\n" OPEN
 			"< A 1 1 win=0 len=9\nread 9\nwrite 65000\n> A 1 10\ntime +600ms\ndrain\nsource 1\nport "
 			"1\n" OPEN
 			"< A 1 1 len=9\nread 9\nwrite 65000\nport 0\ndrain\nstat dropped_outbuf 1\nstat clients 2\n"
 			"source 2\nport 2\n< A 10 1\n> A 1 10 len=1460\n" },
-	{ "… also peers that take next to nothing",
-			"limits out_source=100000\n" OPEN "< A 1 1 win=0 len=9\nread 9\nwrite 65000\n> A 1 10\n< A 10 "
-			"1 win=1\ndrain\ntime +300ms\ndrain\n"
-			"< A 10 200 win=1\ndrain\ntime +300ms\ndrain\nport 1\n" OPEN
-			"< A 1 1 len=9\nread 9\nwrite 65000\nstat dropped_outbuf 1\n" },
+	{ "… also peers that take next to nothing", "limits out_source=100000 outbuf=250000\n" OPEN
+						    "< A 1 1 win=0 len=9\nread 9\nwrite 65000\n> A 1 10\n< A 10 "
+						    "1 win=1\ndrain\ntime +300ms\ndrain\n"
+						    "< A 10 200 win=1\ndrain\ntime +300ms\ndrain\nport 1\n" OPEN
+						    "< A 1 1 len=9\nread 9\nwrite 65000\nstat dropped_outbuf 1\n" },
 	{ "… but not peers that are only slow",
-			"limits out_source=100000\n" OPEN
+			"limits out_source=100000 outbuf=250000\n" OPEN
 			"< A 1 1 win=6000 len=9\nread 9\nwrite 65000\ndrain\ntime +300ms\ndrain\n< A 10 4381 win=6000\n"
 			"drain\ntime +300ms\ndrain\nport 1\n" OPEN
 			"< A 1 1 len=9\nread 9\nwrite 65000\nstat dropped_outbuf 0\n" },

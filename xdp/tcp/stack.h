@@ -32,9 +32,11 @@ enum {
 	RTO_FIRST_US = SECOND_US,                /* 2.1 */
 	RTO_AFTER_SYN_RESENT_US = 3 * SECOND_US, /* 5.7 */
 	RTT_GRANULARITY_US = 1000,
-	RESENDS_MAX = 8, /* of data or FIN, in a row: then RST; two minutes at the least timeout */
-	/* If a connection is retransmitting, idle_reset waits for it, but only so long without progress
-	   (RFC 9293 3.8.3: 100 s). */
+	PROBE_MAX_US = 8 * SECOND_US, /* between window probes: if the ACK that opens a window was lost, so long */
+	PROBES_LOST = 2,              /* unanswered, in a row: the peer may have gone */
+	RESENDS_MAX = 8,              /* of data or FIN, in a row: then RST; two minutes at the least timeout */
+	/* If a connection is retransmitting, or its peer answers window probes, idle_reset waits for it, but only so
+	   long without progress (RFC 9293 3.8.3: 100 s). */
 	REST_MAX_MS = 100 * SECOND_MS,
 	SYN_ACK_RESENDS_MAX = 4, /* 1 + 2 + 4 + 8 + 16 s: then forgotten */
 	SYN_ACK_RESENDS_FEW = 2, /* … when more than half of those that may be half-open are */
@@ -101,8 +103,8 @@ typedef enum {
 	LIST_IDLE,        /* FIN after idle_close */
 	LIST_IDLE_CLOSED, /* … that got it, or have output that isn't acknowledged: RST after idle_reset, from the same
 			     stamp on */
-	LIST_CLOSING, /* the application has closed, or output is being sent again: RST after idle_reset, unless it is
-			 still being sent again then */
+	LIST_CLOSING,     /* the application has closed, or output is being sent again, or waits for a window: RST after
+			     idle_reset, unless that still goes on then */
 	LIST_TIME_WAIT,
 	LIST_HALF, /* SYN-ACK sent; + how often it was sent again */
 	LIST_COUNT = LIST_HALF + SYN_ACK_RESENDS_MAX + 1,
@@ -222,7 +224,8 @@ typedef struct {
 	range_t ranges[RANGES_MAX]; /* apart and in order */
 	uint8_t range_count;
 	uint8_t in_class;
-	uint8_t wait; /* wait_t */
+	uint8_t wait;   /* wait_t */
+	uint8_t probes; /* since the peer was heard of last, up to PROBES_LOST */
 	link_t wheel_link, wait_link;
 	link_t holder_links[SIDE_COUNT]; /* of the share's lists */
 } busy_t;

@@ -57,13 +57,16 @@ typedef struct {
 	uint64_t inbuf_max, outbuf_max;
 	/* What one source may hold of them; 0: no limit. Received (at least 131072): beyond it the source loses its
 	   own oldest connection. Replies: beyond it, connections of the source must wait for each reply to be
-	   acknowledged before the next one, and those whose peers acknowledge nothing are reset. */
+	   acknowledged before the next one, and those whose peers acknowledge nothing are reset once half of
+	   outbuf_max is in use. */
 	uint64_t in_source_max, out_source_max;
 	uint64_t idle_close_us; /* idle for so long: FIN, unless a reply is still being sent */
-	uint64_t idle_reset_us; /* … and for so long: RST, unless data or FIN is being sent again (at most 100 s) */
-	uint64_t resend_us;     /* upper bound of the first retransmission timeout */
-	uint32_t resets_max;    /* per second: RST to segments of no connection; a 16th of it to one remote address */
-	uint16_t mtu;           /* of the interface */
+	/* … and for so long: RST, unless data or FIN is being sent again, or the peer's window is closed and the peer
+	   answers probes (at most 100 s). */
+	uint64_t idle_reset_us;
+	uint64_t resend_us;  /* upper bound of the first retransmission timeout */
+	uint32_t resets_max; /* per second: RST to segments of no connection; a 16th of it to one remote address */
+	uint16_t mtu;        /* of the interface */
 } kxdp_tcp_limits_t;
 
 typedef struct kxdp_tcp kxdp_tcp_t;

@@ -33,7 +33,8 @@ static uint64_t timer_rto_us(const kxdp_tcp_t *tcp, const conn_t *conn, const bu
 	}
 	rto = rto < tcp->limits.resend_us ? rto : tcp->limits.resend_us;
 	rto <<= busy->timeouts < 16 ? busy->timeouts : 16; /* 5.5 */
-	return rto < RTO_MAX_US ? rto : RTO_MAX_US;
+	uint64_t most = busy->timer == TIMER_PERSIST ? PROBE_MAX_US : RTO_MAX_US;
+	return rto < most ? rto : most;
 }
 
 uint32_t tcp_ssthresh(const conn_t *conn)
@@ -142,6 +143,7 @@ static void timer_fire(kxdp_tcp_t *tcp, busy_t *busy)
 		timer_expire_resend(tcp, conn, busy);
 	} else if (busy->timer == TIMER_PERSIST) { /* RFC 9293 3.8.6.1 */
 		busy->timeouts += busy->timeouts < UINT8_MAX;
+		busy->probes += busy->probes < PROBES_LOST;
 		busy->flags |= BUSY_PROBE;
 		tcp_timer_stop(busy);
 		tcp_conn_ready(tcp, busy->conn);
@@ -220,13 +222,14 @@ static bool timer_has_output(const kxdp_tcp_t *tcp, const conn_t *conn)
 }
 
 /*
- * Output of an open window is on its way, and was sent again or will be: that has an end of its own (RESENDS_MAX), and
- * packets may be lost many times in a row. A peer that closes its window now and then doesn't get more time.
+ * Output is under way: it was sent again or will be, as packets may be lost many times in a row; or the peer's window
+ * is closed, and the peer answers probes, so it may only be slow: a reader with a buffer of 6 MB opens its window when
+ * it has read a 16th of it. What the window did meanwhile gives no more time.
  */
-static bool timer_is_resending(const kxdp_tcp_t *tcp, const conn_t *conn)
+static bool timer_is_under_way(const kxdp_tcp_t *tcp, const conn_t *conn)
 {
 	const busy_t *busy = busy_of(tcp, conn);
-	return busy != NULL && busy->snd_max != conn->snd_una && conn->snd_wnd > 0 && busy->timer != TIMER_PERSIST &&
+	return busy != NULL && (busy->snd_max != conn->snd_una || busy->out_len > 0) && busy->probes < PROBES_LOST &&
 	       ms_of(tcp->now_us) - busy->out_stamp_ms < REST_MAX_MS;
 }
 
@@ -272,7 +275,7 @@ static void timer_expire_first(kxdp_tcp_t *tcp, unsigned list, uint32_t number)
 			tcp_conn_move(tcp, number, LIST_IDLE_CLOSED);
 			conn->stamp_ms = stamp_ms;
 		}
-	} else if (timer_is_resending(tcp, conn)) {
+	} else if (timer_is_under_way(tcp, conn)) {
 		tcp_conn_enlist(tcp, number, LIST_CLOSING);
 	} else {
 		stat_inc(&tcp->stats.idle_reset);
