@@ -23,6 +23,7 @@ void jobs_init(jobs_t *jobs, unsigned worker_count, const jobs_params_t *params)
 void jobs_deinit(jobs_t *jobs)
 {
 	agenda_deinit(&jobs->agenda);
+	agenda_deinit(&jobs->refreshes);
 	free(jobs->workers);
 	sys_mutex_done(&jobs->lock);
 	pthread_cond_destroy(&jobs->work);
@@ -34,7 +35,28 @@ void jobs_deinit(jobs_t *jobs)
 knot_err_t jobs_reserve(jobs_t *jobs, size_t count)
 {
 	/* Address space for every event that there may be: no page is taken before it is used. */
-	return agenda_reserve(&jobs->agenda, (count + 1) * EVENT_COUNT);
+	knot_err_t err = agenda_reserve(&jobs->agenda, (count + 1) * EVENT_COUNT);
+	return err == KNOT_OK ? agenda_reserve(&jobs->refreshes, count + 1) : err;
+}
+
+size_t jobs_count_due(const jobs_t *jobs)
+{
+	uint64_t now_ms = sys_clock_ms();
+	return agenda_count_due(&jobs->agenda, now_ms) + agenda_count_due(&jobs->refreshes, now_ms);
+}
+
+/* The event that comes first; false: there is none. */
+static bool jobs_first(const jobs_t *jobs, agenda_item_t *ret_item) SYS_REQUIRES(jobs->lock)
+{
+	agenda_item_t refresh;
+	bool is_found = agenda_first(&jobs->agenda, ret_item);
+	if (agenda_first(&jobs->refreshes, &refresh) &&
+			(jobs->refreshing < JOBS_REFRESHES_MAX || refresh.due_ms == JOBS_DUE_BY_NOTIFY) &&
+			(!is_found || refresh.due_ms < ret_item->due_ms)) {
+		*ret_item = refresh;
+		is_found = true;
+	}
+	return is_found;
 }
 
 static event_set_t jobs_bit_of(event_t event)
@@ -49,7 +71,7 @@ static void jobs_wake_for(jobs_t *jobs, const entry_t *entry, event_t event, uin
 		return;
 	}
 	agenda_item_t first;
-	bool is_first = agenda_first(&jobs->agenda, &first) && first.zone == entry && first.event == event;
+	bool is_first = jobs_first(jobs, &first) && first.zone == entry && first.event == event;
 	if (is_first || due_ms <= sys_clock_ms()) {
 		pthread_cond_signal(&jobs->work);
 	}
@@ -59,13 +81,13 @@ server_ticket_t jobs_plan(jobs_t *jobs, entry_t *entry, event_t event, uint64_t 
 {
 	assert(!entry->gone && (event_row(event)->rules & EVENT_IS_ABSENT) == 0);
 	bool was_planned = (entry->events & jobs_bit_of(event)) != 0;
-	server_ticket_t ticket = agenda_plan(&jobs->agenda, entry, event, due_ms, how);
+	server_ticket_t ticket = agenda_plan(jobs_agenda(jobs, event), entry, event, due_ms, how);
 	entry->events |= jobs_bit_of(event);
 	if (entry->is_running) {
 		return ticket; /* what ends the job looks at it */
 	}
 	if (was_planned) {
-		agenda_release(&jobs->agenda, entry, event); /* perhaps it may run as it is planned now */
+		agenda_release(jobs_agenda(jobs, event), entry, event); /* perhaps it may run as it is planned now */
 	}
 	jobs_wake_for(jobs, entry, event, due_ms);
 	return ticket;
@@ -78,7 +100,7 @@ server_ticket_t jobs_ask(jobs_t *jobs, entry_t *entry, event_t event, unsigned h
 
 static void jobs_forget(jobs_t *jobs, entry_t *entry, event_t event) SYS_REQUIRES(jobs->lock)
 {
-	bool was_planned = agenda_cancel(&jobs->agenda, entry, event);
+	bool was_planned = agenda_cancel(jobs_agenda(jobs, event), entry, event);
 	assert(was_planned);
 	(void)was_planned;
 	entry->events &= ~jobs_bit_of(event);
@@ -87,7 +109,7 @@ static void jobs_forget(jobs_t *jobs, entry_t *entry, event_t event) SYS_REQUIRE
 void jobs_cancel(jobs_t *jobs, entry_t *entry, event_t event)
 {
 	agenda_item_t item;
-	if (agenda_find(&jobs->agenda, entry, event, &item) && (item.how & EVENT_BY_OPERATOR) == 0) {
+	if (jobs_find(jobs, entry, event, &item) && (item.how & EVENT_BY_OPERATOR) == 0) {
 		jobs_forget(jobs, entry, event);
 	}
 }
@@ -104,8 +126,8 @@ void jobs_release(jobs_t *jobs, entry_t *entry)
 	for (event_set_t left = entry->events; left != 0 && !entry->is_running; left &= left - 1) {
 		event_t event = jobs_first_of(left);
 		agenda_item_t item;
-		agenda_release(&jobs->agenda, entry, event);
-		if (agenda_find(&jobs->agenda, entry, event, &item)) {
+		agenda_release(jobs_agenda(jobs, event), entry, event);
+		if (jobs_find(jobs, entry, event, &item)) {
 			jobs_wake_for(jobs, entry, event, item.due_ms);
 		}
 	}
@@ -133,7 +155,7 @@ bool jobs_is_pending(const jobs_t *jobs, const entry_t *entry, event_set_t event
 	uint64_t now_ms = sys_clock_ms();
 	for (event_set_t left = entry->events & events; left != 0 && !is_pending; left &= left - 1) {
 		agenda_item_t item;
-		is_pending = agenda_find(&jobs->agenda, entry, jobs_first_of(left), &item) && item.due_ms <= now_ms &&
+		is_pending = jobs_find(jobs, entry, jobs_first_of(left), &item) && item.due_ms <= now_ms &&
 			     !jobs_is_held(entry, &item);
 	}
 	return is_pending;
@@ -142,15 +164,14 @@ bool jobs_is_pending(const jobs_t *jobs, const entry_t *entry, event_set_t event
 bool jobs_are_idle(const jobs_t *jobs)
 {
 	agenda_item_t first;
-	return jobs->running == 0 && !(agenda_first(&jobs->agenda, &first) && first.due_ms <= sys_clock_ms());
+	return jobs->running == 0 && !(jobs_first(jobs, &first) && first.due_ms <= sys_clock_ms());
 }
 
 bool jobs_has_ended(const jobs_t *jobs, const entry_t *entry, server_ticket_t ticket)
 {
 	agenda_item_t item;
 	event_t event = agenda_event_of(ticket); /* a command's turn is never planned */
-	bool is_planned =
-			event != EVENT_NONE && agenda_find(&jobs->agenda, entry, event, &item) && item.ticket == ticket;
+	bool is_planned = event != EVENT_NONE && jobs_find(jobs, entry, event, &item) && item.ticket == ticket;
 	return !is_planned && !(entry->is_running && entry->ticket == ticket);
 }
 
@@ -163,6 +184,7 @@ static void jobs_mark_begun(jobs_t *jobs, entry_t *entry, server_ticket_t ticket
 	entry->ticket = ticket;
 	entry->since_s = (uint32_t)sys_clock_wall();
 	jobs->running++;
+	jobs->refreshing += agenda_event_of(ticket) == EVENT_REFRESH;
 }
 
 /* A failure stays until the event that failed, or whatever renews the contents, succeeds. */
@@ -198,6 +220,10 @@ static void jobs_mark_ended(jobs_t *jobs, entry_t *entry, job_outcome_t outcome,
 	entry->tried = true;
 	jobs->has_started |= jobs->untried == 0;
 	jobs->running--;
+	if (agenda_event_of(entry->ticket) == EVENT_REFRESH && jobs->refreshing-- == JOBS_REFRESHES_MAX &&
+			jobs->idle > 0) {
+		pthread_cond_signal(&jobs->work); /* the next one may begin */
+	}
 	if (!entry->gone) {
 		jobs->calls.after(entry, agenda_event_of(entry->ticket), result, outcome, jobs->calls.ctx);
 		jobs_release(jobs, entry);
@@ -237,6 +263,7 @@ void jobs_end(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_err_t re
 static void jobs_give_memory_back(jobs_t *jobs) SYS_REQUIRES(jobs->lock)
 {
 	agenda_trim(&jobs->agenda);
+	agenda_trim(&jobs->refreshes);
 	sys_mutex_unlock(&jobs->lock);
 	sys_memory_trim();
 	sys_mutex_lock(&jobs->lock);
@@ -254,8 +281,8 @@ static void jobs_break_tie(jobs_t *jobs, agenda_item_t *item) SYS_REQUIRES(jobs-
 	event_set_t before = item->zone->events & (jobs_bit_of(item->event) - 1);
 	for (event_set_t left = before; left != 0; left &= left - 1) {
 		agenda_item_t other;
-		if (agenda_find(&jobs->agenda, item->zone, jobs_first_of(left), &other) &&
-				other.due_ms == item->due_ms && jobs_may_run(&other, item->due_ms)) {
+		if (jobs_find(jobs, item->zone, jobs_first_of(left), &other) && other.due_ms == item->due_ms &&
+				jobs_may_run(&other, item->due_ms)) {
 			*item = other;
 			return;
 		}
@@ -266,8 +293,7 @@ static void jobs_break_tie(jobs_t *jobs, agenda_item_t *item) SYS_REQUIRES(jobs-
 static bool jobs_find_urgent(jobs_t *jobs, uint64_t now_ms, agenda_item_t *ret_item) SYS_REQUIRES(jobs->lock)
 {
 	const entry_t *urgent = jobs->calls.urgent(jobs->calls.ctx);
-	return urgent != NULL && agenda_find(&jobs->agenda, urgent, EVENT_LOAD, ret_item) &&
-	       jobs_may_run(ret_item, now_ms);
+	return urgent != NULL && jobs_find(jobs, urgent, EVENT_LOAD, ret_item) && jobs_may_run(ret_item, now_ms);
 }
 
 /* The event to run next; false: none is due, and *ret_wait_ms says for how long, 0: there is none. */
@@ -275,7 +301,7 @@ static bool jobs_find_next(jobs_t *jobs, agenda_item_t *ret_item, uint64_t *ret_
 {
 	uint64_t now_ms = sys_clock_ms();
 	*ret_wait_ms = 0;
-	for (agenda_item_t item; agenda_first(&jobs->agenda, &item);) {
+	for (agenda_item_t item; jobs_first(jobs, &item);) {
 		if (item.due_ms > now_ms) {
 			*ret_wait_ms = item.due_ms - now_ms;
 			return false;
@@ -288,7 +314,7 @@ static bool jobs_find_next(jobs_t *jobs, agenda_item_t *ret_item, uint64_t *ret_
 			*ret_item = item;
 			return true;
 		}
-		agenda_park(&jobs->agenda, item.zone, item.event);
+		agenda_park(jobs_agenda(jobs, item.event), item.zone, item.event);
 	}
 	return false;
 }
@@ -310,7 +336,7 @@ static void jobs_wait_for_work(jobs_t *jobs, uint64_t due_ms) SYS_REQUIRES(jobs-
 static void jobs_wake_another(jobs_t *jobs) SYS_REQUIRES(jobs->lock)
 {
 	agenda_item_t next;
-	if (jobs->idle > 0 && agenda_first(&jobs->agenda, &next)) {
+	if (jobs->idle > 0 && jobs_first(jobs, &next)) {
 		pthread_cond_signal(&jobs->work);
 	}
 }
@@ -377,7 +403,7 @@ static void jobs_run_worker(void *arg)
 			jobs_run_step(jobs);
 		} else if (jobs_find_next(jobs, &next, &wait_ms)) {
 			jobs_run_one(jobs, &next);
-		} else if (agenda_was_long(&jobs->agenda)) {
+		} else if (agenda_was_long(&jobs->agenda) || agenda_was_long(&jobs->refreshes)) {
 			jobs_give_memory_back(jobs);
 		} else {
 			jobs_tell_if_idle(jobs); /* what was due may have been parked */

@@ -50,20 +50,31 @@ typedef struct {
 	void *ctx;
 } jobs_params_t;
 
+enum {
+	/* Refreshes that go on at once: those of a million zones take the memory of so many, and one that is asked for
+	   by NOTIFY, which isn't counted, has few before it. */
+	JOBS_REFRESHES_MAX = 4096,
+	/* Times before all others: what is due then has been asked for since the process began. */
+	JOBS_DUE_BY_NOTIFY = 0,
+	JOBS_DUE_BY_OPERATOR = 1,
+};
+
 typedef struct {
 	sys_mutex_t lock;     /* all below */
 	pthread_cond_t work;  /* something is due earlier than before, or stopping; clock: monotonic */
 	pthread_cond_t ended; /* a job ended while one is awaited, all zones were tried, no work is left, or stopping;
 				 clock: monotonic */
 	agenda_t agenda SYS_GUARDED_BY(lock);
-	job_step_t *steps SYS_GUARDED_BY(lock); /* pieces of jobs that go on, in order; *last_step: the end */
+	agenda_t refreshes SYS_GUARDED_BY(lock); /* of EVENT_REFRESH, as so many at once begin, however many are due */
+	job_step_t *steps SYS_GUARDED_BY(lock);  /* pieces of jobs that go on, in order; *last_step: the end */
 	job_step_t **last_step SYS_GUARDED_BY(lock);
 	unsigned idle SYS_GUARDED_BY(lock);    /* workers that wait for something to be due */
 	unsigned awaited SYS_GUARDED_BY(lock); /* threads that wait for the job of a zone to end */
 	size_t untried SYS_GUARDED_BY(lock);   /* entries never tried */
 	bool has_started SYS_GUARDED_BY(lock); /* each zone of the start was tried */
 	unsigned running SYS_GUARDED_BY(lock);
-	uint64_t errors SYS_GUARDED_BY(lock); /* jobs that failed */
+	unsigned refreshing SYS_GUARDED_BY(lock); /* of these, runs of EVENT_REFRESH */
+	uint64_t errors SYS_GUARDED_BY(lock);     /* jobs that failed */
 	bool stopping SYS_GUARDED_BY(lock);
 
 	jobs_params_t calls;
@@ -87,6 +98,22 @@ void jobs_stop(jobs_t *jobs) SYS_EXCLUDES(jobs->lock);
 void jobs_go_on(jobs_t *jobs, job_step_t *step) SYS_EXCLUDES(jobs->lock);
 
 /* ---- With the lock held ---- */
+
+/** Where an event is planned. */
+static inline agenda_t *jobs_agenda(jobs_t *jobs, event_t event) SYS_REQUIRES(jobs->lock)
+{
+	return event == EVENT_REFRESH ? &jobs->refreshes : &jobs->agenda;
+}
+
+/** Look at a planned event; false: it isn't planned. */
+static inline bool jobs_find(const jobs_t *jobs, const entry_t *entry, event_t event, agenda_item_t *ret_item)
+		SYS_REQUIRES(jobs->lock)
+{
+	return agenda_find(event == EVENT_REFRESH ? &jobs->refreshes : &jobs->agenda, entry, event, ret_item);
+}
+
+/** How many events are due and not parked. */
+size_t jobs_count_due(const jobs_t *jobs) SYS_REQUIRES(jobs->lock);
 
 /** Make room for the events of `count` zones in all. Call it before any is planned. KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t jobs_reserve(jobs_t *jobs, size_t count) SYS_REQUIRES(jobs->lock);

@@ -373,6 +373,23 @@ static void test_removed_zones(void **state)
 	sys_mutex_unlock(&jobs.lock);
 }
 
+/* So many refreshes go on that others wait, but for one that is asked for by NOTIFY. */
+static void test_refreshes_wait(void **state)
+{
+	(void)state;
+	start();
+	jobs.refreshing = JOBS_REFRESHES_MAX;
+	jobs_plan(&jobs, zones[0], EVENT_REFRESH, sys_clock_ms() - 100, 0);
+	jobs_plan(&jobs, zones[1], EVENT_REFRESH, JOBS_DUE_BY_NOTIFY, 0);
+	expect("f");
+	assert_int_equal(jobs.refreshing, JOBS_REFRESHES_MAX);
+	jobs.refreshing--;
+	jobs_ask(&jobs, zones[1], EVENT_LOAD, 0);
+	expect("Fl"); /* by time, as other events */
+	jobs.refreshing = 0;
+	sys_mutex_unlock(&jobs.lock);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -382,6 +399,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_frozen, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_processors, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_edited, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refreshes_wait, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cancelling, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_turn, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_failures, setup, teardown),

@@ -434,7 +434,8 @@ static void notify_take(server_t *server, const notice_t *notice) SYS_REQUIRES(s
 		rest->notifier = notice->from;
 		rest->is_notified = true;
 	}
-	(void)jobs_ask(&server->jobs, entry, EVENT_REFRESH, 0);
+	/* What isn't loaded yet has nothing to be compared. */
+	(void)jobs_plan(&server->jobs, entry, EVENT_REFRESH, entry->tried ? JOBS_DUE_BY_NOTIFY : sys_clock_ms(), 0);
 }
 
 void server_take_notices(void *ctx)

@@ -52,7 +52,7 @@ static void refresh_log_note(const refresh_run_t *run, const refresh_note_t *not
 	refresh_prefix_t kind;
 	struct tm local;
 	time_t time = (time_t)note->time_s;
-	if (localtime_r(&time, &local) != NULL) {
+	if (time != 0 && localtime_r(&time, &local) != NULL) { /* few notes have one, and it isn't cheap */
 		(void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S%z", &local);
 	}
 	const conf_remote_t *remote =

@@ -296,6 +296,9 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	}
 	err = err == KNOT_OK ? remote_new(&take_conf->server, &server->remote) : err;
 	err = err == KNOT_OK ? notices_new(&server->notices) : err;
+	if (err == KNOT_OK) {
+		err = remote_set_bell(server->remote, notices_fd(server->notices), server_take_notices, server);
+	}
 	err = err == KNOT_OK ? saves_reserve(&server->saves, take_conf->zone_count) : err;
 	conf_t *started = err == KNOT_OK ? conf_copy_groups(take_conf, params->host) : NULL;
 	err = err == KNOT_OK && started == NULL ? KNOT_ENOMEM : err;
@@ -316,7 +319,6 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	server->params = *params;
 	server->started = started;
 	made.state->notices = server->notices;
-	remote_set_bell(server->remote, notices_fd(server->notices), server_take_notices, server);
 	server->loaded_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sys_mutex_init(&server->reload_lock);
 	edits_init(&server->edits);
@@ -455,7 +457,9 @@ knot_err_t server_zone_ask(server_t *server, knot_name_t name, event_t event, un
 	} else if (waits_for_edit && entry->edited && ret_ticket != NULL) {
 		err = KNOT_ETXNMANY;
 	} else {
-		server_ticket_t ticket = jobs_ask(&server->jobs, entry, event, EVENT_BY_OPERATOR | how);
+		/* A refresh goes before those that are due by themselves. */
+		uint64_t due_ms = event == EVENT_REFRESH && entry->tried ? JOBS_DUE_BY_OPERATOR : sys_clock_ms();
+		server_ticket_t ticket = jobs_plan(&server->jobs, entry, event, due_ms, EVENT_BY_OPERATOR | how);
 		if (ret_ticket != NULL) {
 			*ret_ticket = ticket;
 		}
@@ -470,7 +474,7 @@ static bool server_is_held(const server_t *server, const entry_t *entry, server_
 {
 	agenda_item_t item;
 	event_t event = agenda_event_of(ticket);
-	return event != EVENT_NONE && agenda_find(&server->jobs.agenda, entry, event, &item) && item.ticket == ticket &&
+	return event != EVENT_NONE && jobs_find(&server->jobs, entry, event, &item) && item.ticket == ticket &&
 	       jobs_is_held(entry, &item);
 }
 
@@ -540,7 +544,7 @@ server_workers_t server_workers(const server_t *server)
 	server_workers_t workers = {
 		.workers = server->jobs.worker_count,
 		.running = server->jobs.running,
-		.pending = agenda_count_due(&server->jobs.agenda, sys_clock_ms()),
+		.pending = jobs_count_due(&server->jobs),
 	};
 	sys_mutex_unlock(server_lock(server));
 	return workers;

@@ -54,14 +54,14 @@ static server_event_status_t zone_state_of_event(const server_t *server, const e
 	if (entry->is_running && agenda_event_of(entry->ticket) == event) {
 		return (server_event_status_t){ SERVER_EVENT_RUNNING, entry->since_s };
 	}
-	if (!agenda_find(&server->jobs.agenda, entry, event, &item)) {
+	if (!jobs_find(&server->jobs, entry, event, &item)) {
 		return (server_event_status_t){ .state = SERVER_EVENT_IDLE };
 	}
 	return (server_event_status_t){
 		.state = jobs_is_held(entry, &item)      ? SERVER_EVENT_FROZEN
 			 : item.due_ms <= sys_clock_ms() ? SERVER_EVENT_PENDING
 							 : SERVER_EVENT_PLANNED,
-		.since_s = server_wall_of(item.due_ms),
+		.since_s = item.due_ms > JOBS_DUE_BY_OPERATOR ? server_wall_of(item.due_ms) : sys_clock_wall(),
 	};
 }
 

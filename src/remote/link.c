@@ -73,6 +73,7 @@ knot_err_t link_put(link_t *link, remote_request_t *request, uint64_t now_ms, ui
 	store_be16(at, (uint16_t)len);
 	link->out_len += 2 + len;
 	link->slots[slot] = request;
+	link->first_ms = link->count == 0 ? now_ms : link->first_ms;
 	link->count++;
 	link->stream_count += request->is_stream;
 	request->id = id;
@@ -128,8 +129,23 @@ static bool link_is_late(const link_t *link, const remote_request_t *request, ui
 	return is_silent || waits_ms >= LINK_ROUNDS_MAX * timeout_ms;
 }
 
+/* The question that has waited longest; now_ms: there is none. */
+static uint64_t link_find_first(const link_t *link, uint64_t now_ms)
+{
+	uint64_t first_ms = now_ms;
+	for (unsigned slot = 0; slot < LINK_ROOM; slot++) {
+		const remote_request_t *request = link->slots[slot];
+		first_ms = request != NULL && request->since_ms < first_ms ? request->since_ms : first_ms;
+	}
+	return first_ms;
+}
+
 void link_expire(link_t *link, uint64_t now_ms, uint64_t timeout_ms, link_ended_cb ended, void *ctx)
 {
+	if (link->count == 0 || now_ms - link->first_ms < timeout_ms) {
+		return; /* most are looked at often, and rarely one by one */
+	}
+	link->first_ms = link_find_first(link, now_ms);
 	for (unsigned slot = 0; slot < LINK_ROOM && link->count > 0 && timeout_ms > 0; slot++) {
 		if (link->slots[slot] != NULL && link_is_late(link, link->slots[slot], now_ms, timeout_ms)) {
 			link->is_over = true;
@@ -177,6 +193,7 @@ static void link_give(link_t *link, unsigned slot, knot_bytes_t message, uint64_
 		link_ended_cb ended, void *ctx)
 {
 	remote_request_t *request = link->slots[slot];
+	request->took_ms = request->is_answered ? request->took_ms : (uint32_t)(now_ms - request->since_ms);
 	request->is_answered = true;
 	request->since_ms = now_ms;
 	knot_err_t err = link_check(request, message, now_s);

@@ -26,6 +26,7 @@ typedef struct {
 	uint8_t *in; /* owned: what has come of the next message, with its length in front */
 	size_t in_len, in_max;
 	uint64_t progress_ms; /* when the last message came */
+	uint64_t first_ms;    /* no question has waited since before */
 	uint64_t answered;    /* messages that were answers */
 	bool is_over;         /* takes no questions any more: it is closed when the rest has ended */
 } link_t;

@@ -23,7 +23,7 @@ static void test_answers_open_the_window(void **state)
 	assert_int_equal(fill(&pace), PACE_FIRST);
 	for (unsigned round = 0; round < 10; round++) {
 		while (pace.count > 0) {
-			pace_answered(&pace);
+			pace_answered(&pace, 1000, 1);
 		}
 		unsigned sent = fill(&pace);
 		unsigned wanted = PACE_FIRST << (round + 1);
@@ -34,7 +34,7 @@ static void test_answers_open_the_window(void **state)
 static void test_a_round_of_losses_halves_once(void **state)
 {
 	(void)state;
-	pace_t pace = { .window = 64, .threshold = PACE_MAX };
+	pace_t pace = { .window = 64, .threshold = PACE_MAX, .best_ms = UINT64_MAX };
 	assert_int_equal(fill(&pace), 64);
 	for (unsigned i = 0; i < 64; i++) {
 		pace_lost(&pace, 10000 + i, 5000);
@@ -47,7 +47,7 @@ static void test_a_round_of_losses_halves_once(void **state)
 static void test_after_a_loss_it_grows_by_one_a_round(void **state)
 {
 	(void)state;
-	pace_t pace = { .window = 64, .threshold = PACE_MAX };
+	pace_t pace = { .window = 64, .threshold = PACE_MAX, .best_ms = UINT64_MAX };
 	fill(&pace);
 	pace_lost(&pace, 10000, 5000);
 	while (pace.count > 0) {
@@ -56,7 +56,7 @@ static void test_after_a_loss_it_grows_by_one_a_round(void **state)
 	unsigned sent = fill(&pace);
 	assert_int_equal(sent, 32);
 	while (pace.count > 0) {
-		pace_answered(&pace);
+		pace_answered(&pace, 1000, 1);
 	}
 	assert_in_range((unsigned)(pace.window * 10), 325, 330);
 }
@@ -72,6 +72,26 @@ static void test_a_silent_server_still_gets_one(void **state)
 	assert_int_equal(fill(&pace), 1);
 }
 
+static void test_late_answers_shrink_it(void **state)
+{
+	(void)state;
+	pace_t pace = { .window = 64, .threshold = PACE_MAX, .best_ms = UINT64_MAX };
+	fill(&pace);
+	pace_answered(&pace, 1000, 5); /* the fastest */
+	pace_answered(&pace, 1010, 5 + PACE_LATE_MS);
+	assert_int_equal(pace.window, 66);
+	for (unsigned i = 0; i < 20; i++) {
+		pace_answered(&pace, 1020 + i, 100); /* all of one round */
+	}
+	assert_int_equal((int)pace.window, 49);
+	for (unsigned i = 0; i < 20; i++) {
+		pace_answered(&pace, 2000 + 100 * (uint64_t)i, 100);
+	}
+	assert_int_equal((int)pace.window, PACE_FIRST);
+	pace_answered(&pace, 9000, 6);
+	assert_true(pace.window > PACE_FIRST && pace.window < PACE_FIRST + 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -79,6 +99,7 @@ int main(void)
 		cmocka_unit_test(test_a_round_of_losses_halves_once),
 		cmocka_unit_test(test_after_a_loss_it_grows_by_one_a_round),
 		cmocka_unit_test(test_a_silent_server_still_gets_one),
+		cmocka_unit_test(test_late_answers_shrink_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

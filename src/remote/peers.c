@@ -87,13 +87,22 @@ peer_t *peers_get(peers_t *peers, const remote_request_t *request)
 	return peer;
 }
 
+void peers_touch(peers_t *peers, peer_t *peer)
+{
+	if (!peer->is_touched) {
+		peer->is_touched = true;
+		peer->next_touched = peers->touched;
+		peers->touched = peer;
+	}
+}
+
 bool peer_is_idle(const peer_t *peer, uint64_t now_ms)
 {
 	bool is_wanted = false;
 	for (unsigned i = 0; i < PEER_QUEUES; i++) {
 		is_wanted = is_wanted || peer->queues[i].first != NULL;
 	}
-	return peer->wires == NULL && !is_wanted && peer->unreachable_ms <= now_ms;
+	return peer->wires == NULL && !is_wanted && !peer->is_touched && peer->unreachable_ms <= now_ms;
 }
 
 void peers_drop(peers_t *peers, peer_t **at)

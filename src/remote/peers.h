@@ -10,6 +10,9 @@
 
 typedef struct peer peer_t;
 
+/** What a connection is for. Those for urgent questions carry no others, which would be before them at the server. */
+typedef enum { WIRE_PLAIN, WIRE_URGENT, WIRE_STREAM, WIRE_KINDS } wire_kind_t;
+
 /** A connection with its socket. */
 typedef struct wire {
 	struct wire *next; /* of the peer */
@@ -17,9 +20,11 @@ typedef struct wire {
 	link_t link;
 	uint64_t number;
 	int fd;
-	bool is_connected, wants_out, is_own; /* is_own: opened for one transfer */
-	bool was_idle;                        /* it was kept after its last use */
-	uint64_t begun_ms, idle_ms;           /* idle_ms: since when; 0: it isn't */
+	wire_kind_t kind;
+	bool is_connected, wants_out;
+	bool was_idle;              /* it was kept after its last use */
+	uint64_t begun_ms, idle_ms; /* idle_ms: since when it is kept; 0: it isn't */
+	uint64_t empty_ms;          /* it lingers without a question since then; 0: it doesn't */
 } wire_t;
 
 typedef struct {
@@ -38,15 +43,21 @@ struct peer {
 	pace_t pace;
 	requests_t queues[PEER_QUEUES];
 	wire_t *wires;
-	unsigned wire_count, own_count;
+	unsigned counts[WIRE_KINDS];
 	uint64_t unreachable_ms; /* until then it isn't tried */
-	peer_t *next;            /* of all */
+	bool is_touched;         /* something happened to it since the thread looked at it */
+	peer_t *next_touched;
+	peer_t *next; /* of all */
 };
 
 typedef struct {
 	void *map;   /* owned: of tsearch() */
 	peer_t *all; /* owned: a list */
+	peer_t *touched;
 } peers_t;
+
+/** Let the thread look at a peer before it waits. */
+void peers_touch(peers_t *peers, peer_t *peer);
 
 /** The server that a request is for; made if need be. NULL: out of memory. */
 peer_t *peers_get(peers_t *peers, const remote_request_t *request);
@@ -54,7 +65,7 @@ peer_t *peers_get(peers_t *peers, const remote_request_t *request);
 /** True if nothing is known or wanted of it. */
 bool peer_is_idle(const peer_t *peer, uint64_t now_ms);
 
-/** Forget an idle peer. at: what points to it. */
+/** Forget an idle peer that isn't touched. at: what points to it. */
 void peers_drop(peers_t *peers, peer_t **at);
 
 /* ---- Queues ---- */

@@ -18,6 +18,7 @@
 enum {
 	REMOTE_EVENTS = 128,
 	REMOTE_TICK_MS = 50,   /* how late the end of a time limit may be noticed */
+	REMOTE_LINGER_MS = 50, /* before a connection is closed that carried questions and isn't kept */
 	REMOTE_SPREAD = 16,    /* questions on a connection before another one is opened */
 	REMOTE_READS_MAX = 16, /* of a connection before others have their turn */
 };
@@ -56,7 +57,7 @@ static void remote_note_end(remote_request_t *request, knot_err_t err, void *ctx
 	request->is_counted = false;
 	uint64_t round_ms = atomic_load_explicit(&end->remote->timeout_ms, memory_order_relaxed);
 	if (request->is_answered) {
-		pace_answered(&end->peer->pace);
+		pace_answered(&end->peer->pace, end->remote->now_ms, request->took_ms);
 	} else if (err == KNOT_ETIMEOUT) {
 		pace_lost(&end->peer->pace, end->remote->now_ms, round_ms);
 	} else {
@@ -78,14 +79,16 @@ static void remote_fail_queued(peer_t *peer, knot_err_t err)
 
 /* ---- Connections ---- */
 
-static unsigned *remote_counter(wire_t *wire)
+static void wire_set_kind(wire_t *wire, wire_kind_t kind)
 {
-	return wire->is_own ? &wire->peer->own_count : &wire->peer->wire_count;
+	wire->peer->counts[wire->kind]--;
+	wire->peer->counts[kind]++;
+	wire->kind = kind;
 }
 
 static void wire_free(wire_t *take_wire)
 {
-	--*remote_counter(take_wire);
+	take_wire->peer->counts[take_wire->kind]--;
 	close(take_wire->fd);
 	link_done(&take_wire->link);
 	free(take_wire);
@@ -100,7 +103,7 @@ static uint16_t remote_random(void)
 	return number;
 }
 
-static knot_err_t wire_open(remote_t *remote, peer_t *peer, bool is_own, wire_t **ret_wire)
+static knot_err_t wire_open(remote_t *remote, peer_t *peer, wire_kind_t kind, wire_t **ret_wire)
 {
 	wire_t *wire = calloc(1, sizeof(*wire));
 	if (wire == NULL) {
@@ -121,10 +124,10 @@ static knot_err_t wire_open(remote_t *remote, peer_t *peer, bool is_own, wire_t 
 	link_init(&wire->link, remote_random());
 	wire->peer = peer;
 	wire->number = ++remote->next_number;
-	wire->is_own = is_own;
+	wire->kind = kind;
 	wire->wants_out = true;
 	wire->begun_ms = remote->now_ms;
-	++*remote_counter(wire);
+	peer->counts[kind]++;
 	wire->next = peer->wires;
 	peer->wires = wire;
 	*ret_wire = wire;
@@ -137,7 +140,15 @@ static knot_err_t remote_map_err(int errnum)
 	return is_reset ? KNOT_ECONNRESET : knot_err_of_errno(errnum);
 }
 
-/* The connection is of no use any more. Questions that others were answered before may be asked again. */
+static unsigned remote_queue_of(const remote_request_t *request)
+{
+	return request->is_stream ? PEER_STREAMS : request->is_urgent ? PEER_URGENT : PEER_PLAIN;
+}
+
+/*
+ * The connection is of no use any more. What was asked after other questions had been answered may be asked again on
+ * another one: servers close connections after some answers or some time, or end while their successor has begun.
+ */
 static void wire_fail(remote_t *remote, wire_t *wire, knot_err_t err)
 {
 	peer_t *peer = wire->peer;
@@ -146,12 +157,12 @@ static void wire_fail(remote_t *remote, wire_t *wire, knot_err_t err)
 	wire->link.is_over = true;
 	for (remote_request_t *request; (request = link_take(&wire->link)) != NULL;) {
 		bool is_change = request->query.opcode == KNOT_OPCODE_UPDATE; /* the server may have made it */
-		bool is_repeated = may_repeat && !request->is_stream && !is_change &&
-				   ++request->try_count < REMOTE_TRIES_MAX;
+		bool is_begun = request->is_stream && request->is_answered;
+		bool is_repeated = may_repeat && !is_begun && !is_change && ++request->try_count < REMOTE_TRIES_MAX;
 		request->is_answered = request->is_answered && !is_repeated;
 		remote_note_end(request, err, &end);
 		if (is_repeated) {
-			requests_put_first(&peer->queues[request->is_urgent ? PEER_URGENT : PEER_PLAIN], request);
+			requests_put_first(&peer->queues[remote_queue_of(request)], request);
 		} else {
 			request->on_end(request, err);
 		}
@@ -219,6 +230,7 @@ static void wire_receive(remote_t *remote, wire_t *wire)
 
 static void wire_on_event(remote_t *remote, wire_t *wire, uint32_t events)
 {
+	peers_touch(&remote->peers, wire->peer);
 	if (!wire->is_connected) {
 		int errnum = 0;
 		socklen_t size = sizeof(errnum);
@@ -240,9 +252,11 @@ static void wire_on_event(remote_t *remote, wire_t *wire, uint32_t events)
 
 /* ---- Asking ---- */
 
+/* Put a question on a connection. It is sent with others when the peer has been looked at. */
 static void wire_ask(remote_t *remote, wire_t *wire, remote_request_t *request)
 {
 	peer_t *peer = wire->peer;
+	peers_touch(&remote->peers, peer);
 	knot_err_t err = link_put(&wire->link, request, remote->now_ms, remote->now_s);
 	if (err != KNOT_OK) {
 		request->on_end(request, err);
@@ -255,23 +269,24 @@ static void wire_ask(remote_t *remote, wire_t *wire, remote_request_t *request)
 		pace_sent(&peer->pace);
 	}
 	remote->idle_count -= wire->idle_ms != 0;
-	wire->idle_ms = 0;
-	wire_send(remote, wire);
+	wire->idle_ms = wire->empty_ms = 0;
 }
 
-/* The connection for a plain question; NULL: another one is to be opened. */
-static wire_t *peer_find_wire(const peer_t *peer)
+/* Transfers weigh more than any number of questions. */
+static unsigned wire_weight(const wire_t *wire)
+{
+	return wire->link.stream_count * LINK_ROOM + wire->link.count;
+}
+
+/* The connection of a kind that carries least; NULL: none has room. */
+static wire_t *peer_find_lightest(const peer_t *peer, wire_kind_t kind)
 {
 	wire_t *best = NULL;
 	for (wire_t *wire = peer->wires; wire != NULL; wire = wire->next) {
-		bool is_usable = !wire->is_own && link_has_room(&wire->link);
-		bool is_better = is_usable && (best == NULL || wire->link.stream_count * LINK_ROOM + wire->link.count <
-									       best->link.stream_count * LINK_ROOM +
-											       best->link.count);
-		best = is_better ? wire : best;
+		bool is_usable = wire->kind == kind && link_has_room(&wire->link);
+		best = is_usable && (best == NULL || wire_weight(wire) < wire_weight(best)) ? wire : best;
 	}
-	bool is_busy = best != NULL && (best->link.stream_count > 0 || best->link.count >= REMOTE_SPREAD);
-	return is_busy && peer->wire_count < REMOTE_LINKS_MAX ? NULL : best;
+	return best;
 }
 
 static wire_t *peer_find_idle(const peer_t *peer)
@@ -281,6 +296,28 @@ static wire_t *peer_find_idle(const peer_t *peer)
 		wire = wire->next;
 	}
 	return wire;
+}
+
+/* The connection for a plain question; NULL: another one is to be opened. */
+static wire_t *peer_find_plain(const peer_t *peer)
+{
+	wire_t *best = peer_find_lightest(peer, WIRE_PLAIN);
+	bool is_busy = best != NULL && wire_weight(best) >= REMOTE_SPREAD;
+	return is_busy && peer->counts[WIRE_PLAIN] < REMOTE_LINKS_MAX ? NULL : best;
+}
+
+/* For an urgent one. If other questions took all of the server's connections, it shares one with them. */
+static wire_t *peer_find_urgent(const peer_t *peer)
+{
+	wire_t *best = peer_find_lightest(peer, WIRE_URGENT), *idle = peer_find_idle(peer);
+	if (best != NULL && wire_weight(best) < REMOTE_SPREAD) {
+		return best;
+	}
+	if (idle != NULL && peer->counts[WIRE_URGENT] < REMOTE_URGENT_MAX) {
+		wire_set_kind(idle, WIRE_URGENT);
+		return idle;
+	}
+	return peer->counts[WIRE_URGENT] < REMOTE_URGENT_MAX ? NULL : best;
 }
 
 static wire_t *peer_find_number(const peer_t *peer, uint64_t number)
@@ -295,9 +332,12 @@ static wire_t *peer_find_number(const peer_t *peer, uint64_t number)
 /* Ask what is next in a queue, on a connection that is open or on a new one. */
 static void peer_ask_next(remote_t *remote, peer_t *peer, unsigned which, wire_t *wire)
 {
+	static const wire_kind_t kinds[] = {
+		[PEER_URGENT] = WIRE_URGENT, [PEER_PLAIN] = WIRE_PLAIN, [PEER_STREAMS] = WIRE_STREAM
+	};
 	knot_err_t err = KNOT_OK;
 	if (wire == NULL) {
-		err = wire_open(remote, peer, which == PEER_STREAMS, &wire);
+		err = wire_open(remote, peer, kinds[which], &wire);
 	}
 	remote_request_t *request = requests_take(&peer->queues[which]);
 	if (err == KNOT_OK) {
@@ -308,9 +348,38 @@ static void peer_ask_next(remote_t *remote, peer_t *peer, unsigned which, wire_t
 	}
 }
 
-static bool peer_may_open(const peer_t *peer)
+static void peer_ask_urgent(remote_t *remote, peer_t *peer)
 {
-	return peer->wire_count < REMOTE_LINKS_MAX;
+	/* They may exceed the window, as they are few and must not wait for others. */
+	while (peer->queues[PEER_URGENT].first != NULL) {
+		wire_t *wire = peer_find_urgent(peer);
+		if (wire == NULL && peer->counts[WIRE_URGENT] >= REMOTE_URGENT_MAX) {
+			return;
+		}
+		peer_ask_next(remote, peer, PEER_URGENT, wire);
+	}
+}
+
+static void peer_ask_plain(remote_t *remote, peer_t *peer)
+{
+	while (peer->queues[PEER_PLAIN].first != NULL && pace_has_room(&peer->pace)) {
+		wire_t *wire = peer_find_plain(peer);
+		if (wire == NULL && peer->counts[WIRE_PLAIN] >= REMOTE_LINKS_MAX) {
+			return;
+		}
+		peer_ask_next(remote, peer, PEER_PLAIN, wire);
+	}
+}
+
+static void peer_ask_streams(remote_t *remote, peer_t *peer)
+{
+	while (peer->queues[PEER_STREAMS].first != NULL) {
+		wire_t *wire = peer_find_idle(peer);
+		if (wire == NULL && peer->counts[WIRE_STREAM] >= REMOTE_STREAMS_MAX) {
+			return;
+		}
+		peer_ask_next(remote, peer, PEER_STREAMS, wire);
+	}
 }
 
 static void peer_dispatch(remote_t *remote, peer_t *peer)
@@ -319,22 +388,11 @@ static void peer_dispatch(remote_t *remote, peer_t *peer)
 		remote_fail_queued(peer, KNOT_EUNREACHABLE);
 		return;
 	}
-	for (unsigned which = PEER_URGENT; which <= PEER_PLAIN; which++) {
-		/* An urgent question may exceed the window, as these are few and must not wait for others. */
-		while (peer->queues[which].first != NULL && (which == PEER_URGENT || pace_has_room(&peer->pace))) {
-			wire_t *wire = peer_find_wire(peer);
-			if (wire == NULL && !peer_may_open(peer)) {
-				break;
-			}
-			peer_ask_next(remote, peer, which, wire);
-		}
-	}
-	while (peer->queues[PEER_STREAMS].first != NULL) {
-		wire_t *wire = peer_find_idle(peer);
-		if (wire == NULL && peer->own_count >= REMOTE_STREAMS_MAX) {
-			break;
-		}
-		peer_ask_next(remote, peer, PEER_STREAMS, wire);
+	peer_ask_urgent(remote, peer);
+	peer_ask_plain(remote, peer);
+	peer_ask_streams(remote, peer);
+	for (wire_t *wire = peer->wires; wire != NULL; wire = wire->next) {
+		wire_send(remote, wire);
 	}
 }
 
@@ -351,8 +409,8 @@ static void remote_route(remote_t *remote, remote_request_t *request)
 		wire_ask(remote, wire, request);
 		return;
 	}
-	unsigned which = request->is_stream ? PEER_STREAMS : request->is_urgent ? PEER_URGENT : PEER_PLAIN;
-	requests_put(&peer->queues[which], request);
+	requests_put(&peer->queues[remote_queue_of(request)], request);
+	peers_touch(&remote->peers, peer);
 }
 
 static bool remote_take_inbox(remote_t *remote, requests_t *ret_requests)
@@ -381,13 +439,21 @@ static bool wire_is_kept(remote_t *remote, wire_t *wire)
 	if (remote->idle_count >= limit) {
 		return false;
 	}
-	--*remote_counter(wire);
-	wire->is_own = false;
-	++*remote_counter(wire);
+	wire_set_kind(wire, WIRE_PLAIN);
 	wire->was_idle = true;
 	wire->idle_ms = remote->now_ms;
 	remote->idle_count++;
 	return true;
+}
+
+/* True while it waits for more questions: as soon as one was answered, the next may be on its way here. */
+static bool wire_lingers(const remote_t *remote, wire_t *wire)
+{
+	if (wire->link.is_over || wire->kind == WIRE_STREAM || wire->idle_ms != 0) {
+		return false;
+	}
+	wire->empty_ms = wire->empty_ms != 0 ? wire->empty_ms : remote->now_ms;
+	return remote->now_ms - wire->empty_ms < REMOTE_LINGER_MS;
 }
 
 static void wire_tick(remote_t *remote, wire_t *wire)
@@ -412,7 +478,7 @@ static void peer_sweep(remote_t *remote, peer_t *peer, bool is_tick)
 		if (is_tick) {
 			wire_tick(remote, wire);
 		}
-		if (wire->link.count > 0 || wire_is_kept(remote, wire)) {
+		if (wire->link.count > 0 || wire_is_kept(remote, wire) || wire_lingers(remote, wire)) {
 			at = &wire->next;
 			continue;
 		}
@@ -422,19 +488,36 @@ static void peer_sweep(remote_t *remote, peer_t *peer, bool is_tick)
 	}
 }
 
-/* True if some server has a connection or something in its queues. */
-static bool remote_sweep(remote_t *remote)
+/* Look at all servers. */
+static void remote_tick(remote_t *remote)
 {
-	bool is_tick = remote->now_ms - remote->tick_ms >= REMOTE_TICK_MS;
-	remote->tick_ms = is_tick ? remote->now_ms : remote->tick_ms;
+	remote->tick_ms = remote->now_ms;
 	for (peer_t **at = &remote->peers.all; *at != NULL;) {
-		peer_sweep(remote, *at, is_tick);
+		peer_sweep(remote, *at, true);
 		peer_dispatch(remote, *at);
 		if (peer_is_idle(*at, remote->now_ms)) {
 			peers_drop(&remote->peers, at);
 		} else {
 			at = &(*at)->next;
 		}
+	}
+}
+
+/* Look at those to which something happened. True if some server has a connection or something in its queues. */
+static bool remote_sweep(remote_t *remote)
+{
+	/* What touches one again while it is looked at is seen in the next turn, after other servers. */
+	peer_t *touched = remote->peers.touched;
+	remote->peers.touched = NULL;
+	while (touched != NULL) {
+		peer_t *peer = touched;
+		touched = peer->next_touched;
+		peer->is_touched = false;
+		peer_sweep(remote, peer, false);
+		peer_dispatch(remote, peer);
+	}
+	if (remote->now_ms - remote->tick_ms >= REMOTE_TICK_MS) {
+		remote_tick(remote);
 	}
 	return remote->peers.all != NULL;
 }
@@ -448,6 +531,7 @@ static void remote_end_all(remote_t *remote)
 	for (remote_request_t *request; (request = requests_take(&requests)) != NULL;) {
 		request->on_end(request, KNOT_ESTOPPED);
 	}
+	remote->peers.touched = NULL;
 	while (remote->peers.all != NULL) {
 		peer_t *peer = remote->peers.all;
 		remote_fail_queued(peer, KNOT_ESTOPPED);
@@ -482,7 +566,8 @@ static void remote_run(void *arg)
 	bool is_busy = false, is_stopping = false;
 	while (!is_stopping) {
 		requests_t requests;
-		int count = epoll_wait(remote->epoll, events, REMOTE_EVENTS, is_busy ? REMOTE_TICK_MS : -1);
+		int wait_ms = remote->peers.touched != NULL ? 0 : is_busy ? REMOTE_TICK_MS : -1;
+		int count = epoll_wait(remote->epoll, events, REMOTE_EVENTS, wait_ms);
 		remote->now_ms = sys_clock_ms();
 		remote->now_s = sys_clock_wall();
 		for (int i = 0; i < count; i++) {
@@ -554,14 +639,12 @@ knot_err_t remote_new(const conf_server_t *conf, remote_t **ret_remote)
 	return KNOT_OK;
 }
 
-void remote_set_bell(remote_t *remote, int fd, void (*ring)(void *ctx), void *ctx)
+knot_err_t remote_set_bell(remote_t *remote, int fd, void (*ring)(void *ctx), void *ctx)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = &remote->bell };
 	remote->bell.ring = ring;
 	remote->bell.ctx = ctx;
-	int rc = epoll_ctl(remote->epoll, EPOLL_CTL_ADD, fd, &event);
-	assert(rc == 0 || errno == ENOMEM || errno == ENOSPC);
-	(void)rc;
+	return epoll_ctl(remote->epoll, EPOLL_CTL_ADD, fd, &event) == 0 ? KNOT_OK : knot_err_of_errno(errno);
 }
 
 knot_err_t remote_start(remote_t *remote)

@@ -16,6 +16,7 @@ typedef struct remote remote_t;
 
 enum {
 	REMOTE_LINKS_MAX = 4,   /* connections to one server for plain questions */
+	REMOTE_URGENT_MAX = 2,  /* for urgent ones */
 	REMOTE_STREAMS_MAX = 8, /* transfers from one server with connections of their own */
 	REMOTE_TRIES_MAX = 3,   /* a question whose connection was closed after others had been answered on it */
 };
@@ -26,8 +27,8 @@ KNOT_MUST_USE knot_err_t remote_new(const conf_server_t *conf, remote_t **ret_re
 /** The limits of another configuration. Any thread. */
 void remote_configure(remote_t *remote, const conf_server_t *conf);
 
-/** Let the thread call ring(ctx) whenever a descriptor is readable. Once, before remote_start(). */
-void remote_set_bell(remote_t *remote, int fd, void (*ring)(void *ctx), void *ctx);
+/** Let the thread call ring(ctx) whenever a descriptor is readable. Once, before remote_start(). An errno code. */
+KNOT_MUST_USE knot_err_t remote_set_bell(remote_t *remote, int fd, void (*ring)(void *ctx), void *ctx);
 
 /** Start the thread "remote". An errno code. */
 KNOT_MUST_USE knot_err_t remote_start(remote_t *remote);

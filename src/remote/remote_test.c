@@ -22,7 +22,8 @@ typedef struct {
 	remote_t *remote;
 	atomic_uint ends;
 	knot_err_t err;
-	unsigned again; /* ask so often on the same connection */
+	unsigned again;   /* ask so often on the same connection */
+	bool then_stream; /* these are transfers */
 	bool was_pooled;
 } ask_t;
 
@@ -47,6 +48,7 @@ static void on_end(remote_request_t *request, knot_err_t err)
 	if (err == KNOT_OK && ask->again > 0) {
 		ask->again--;
 		request->keeps_connection = true;
+		request->is_stream = ask->then_stream;
 		assert_int_equal(remote_ask(ask->remote, request), KNOT_OK);
 		return;
 	}
@@ -229,6 +231,58 @@ static void test_closed_after_an_answer(void **state)
 	end(&world);
 }
 
+/* The same of a transfer behind a question, of which nothing has come: the server that answered may have ended. */
+static void test_closed_before_a_transfer(void **state)
+{
+	(void)state;
+	uint8_t bytes[1024];
+	world_t world;
+	ask_t ask;
+	begin(&world, &(conf_server_t){ .tcp_remote_io_timeout_ms = WAIT_MS });
+	make_ask(&world, &ask);
+	ask.again = 1;
+	ask.then_stream = true;
+	assert_int_equal(remote_ask(world.remote, &ask.request), KNOT_OK);
+	int fd = accept(world.listener, NULL, NULL);
+	answer_one(fd);
+	read_all(fd, bytes, 2); /* the transfer */
+	close(fd);
+	fd = accept(world.listener, NULL, NULL);
+	answer_one(fd);
+	wait_for_end(&ask);
+	assert_int_equal(ask.err, KNOT_OK);
+	close(fd);
+	end(&world);
+}
+
+/* Plain questions fill their connections; an urgent one has its own. */
+static void test_urgent_passes_others(void **state)
+{
+	(void)state;
+	static ask_t asks[ASKS];
+	world_t world;
+	ask_t urgent;
+	begin(&world, &(conf_server_t){ .tcp_remote_io_timeout_ms = WAIT_MS });
+	for (unsigned i = 0; i < ASKS; i++) {
+		make_ask(&world, &asks[i]);
+		assert_int_equal(remote_ask(world.remote, &asks[i].request), KNOT_OK);
+	}
+	int first = accept(world.listener, NULL, NULL); /* the first window fits into one */
+	make_ask(&world, &urgent);
+	urgent.request.is_urgent = true;
+	assert_int_equal(remote_ask(world.remote, &urgent.request), KNOT_OK);
+	int fd = accept(world.listener, NULL, NULL);
+	answer_one(fd);
+	wait_for_end(&urgent);
+	assert_int_equal(urgent.err, KNOT_OK);
+	assert_int_equal(atomic_load(&asks[0].ends), 0);
+	remote_stop(world.remote);
+	remote_free(world.remote);
+	close(fd);
+	close(first);
+	close(world.listener);
+}
+
 static void test_stop_ends_all(void **state)
 {
 	(void)state;
@@ -260,6 +314,8 @@ int main(void)
 		cmocka_unit_test(test_silence),
 		cmocka_unit_test(test_closed_without_an_answer),
 		cmocka_unit_test(test_closed_after_an_answer),
+		cmocka_unit_test(test_closed_before_a_transfer),
+		cmocka_unit_test(test_urgent_passes_others),
 		cmocka_unit_test(test_stop_ends_all),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,6 +60,7 @@ struct remote_request {
 	/* Internal. */
 	remote_request_t *next;
 	uint64_t since_ms; /* sent, or its last message came */
+	uint32_t took_ms;  /* from sending to the first message */
 	uint64_t link;     /* number of the connection */
 	uint8_t try_count;
 	bool is_counted;
