@@ -37,7 +37,7 @@ static bool streams_make_room(xdp_streams_t *streams)
 		return true;
 	}
 	size_t room = streams->room == 0 ? ROOM_MIN : 2 * streams->room;
-	xdp_stream_t *items = room <= STREAMS_MAX ? realloc(streams->items, room * sizeof(*items)) : NULL;
+	xdp_stream_t *items = realloc(streams->items, room * sizeof(*items));
 	if (items == NULL) {
 		return false;
 	}
@@ -46,10 +46,15 @@ static bool streams_make_room(xdp_streams_t *streams)
 	return true;
 }
 
+bool xdp_streams_have_room(const xdp_streams_t *streams)
+{
+	return streams->count < STREAMS_MAX;
+}
+
 bool xdp_streams_begin(xdp_streams_t *streams, kxdp_tcp_conn_t conn, const answer_source_t *source,
 		const answer_aside_t *aside, uint64_t now_us)
 {
-	assert(streams->service != NULL && xdp_streams_find(streams, conn) == NULL);
+	assert(streams->service != NULL && xdp_streams_find(streams, conn) == NULL && xdp_streams_have_room(streams));
 	transfer_out_t *transfer = NULL;
 	if (streams_make_room(streams)) {
 		transfer = transfers_begin(streams->service, streams->waker, source, aside, now_us);

@@ -36,7 +36,10 @@ KNOT_MUST_USE knot_err_t xdp_streams_init(xdp_streams_t *streams, transfer_servi
 /** End what there is, and free it. now_us: monotonic. */
 void xdp_streams_done(xdp_streams_t *streams, uint64_t now_us);
 
-/** Begin the transfer that the engine decided on, in its read section. False: too many, or no memory. */
+/** Is there room for one more? False: too many. */
+bool xdp_streams_have_room(const xdp_streams_t *streams);
+
+/** Begin the transfer that the engine decided on, in its read section; there is room. False: no memory. */
 bool xdp_streams_begin(xdp_streams_t *streams, kxdp_tcp_conn_t conn, const answer_source_t *source,
 		const answer_aside_t *aside, uint64_t now_us);
 

@@ -60,6 +60,20 @@ static void xdp_tcp_take_update(void *ctx, const state_t *state, const answer_so
 	request_take_later(tcp->outbox, tcp->traffic, state, source, request, aside);
 }
 
+/* A transfer beyond those that there may be at once is answered with SERVFAIL, so that the secondary tries again. */
+static void xdp_tcp_limit_streams(xdp_tcp_t *tcp)
+{
+	if (__builtin_expect(!xdp_streams_have_room(&tcp->streams), 0)) {
+		tcp->turn.answer.takes &= (uint8_t)~ANSWER_EFFECT_STREAM;
+	}
+}
+
+static void xdp_tcp_begin_turn(xdp_tcp_t *tcp, uint64_t now_us)
+{
+	request_turn_begin(&tcp->turn, now_us);
+	xdp_tcp_limit_streams(tcp);
+}
+
 /* request_takers_t */
 static void xdp_tcp_take_stream(void *ctx, const state_t *state, const answer_source_t *source,
 		const answer_request_t *request, const answer_report_t *report, const answer_aside_t *aside)
@@ -70,8 +84,9 @@ static void xdp_tcp_take_stream(void *ctx, const state_t *state, const answer_so
 	tcp->has_failed = !xdp_streams_begin(&tcp->streams, tcp->asking, source, aside, tcp->turn.answer.now_us);
 	if (tcp->has_failed) {
 		sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_WARNING,
-				"TCP over XDP, transfer refused (too many transfers at once, or out of memory)");
+				"TCP over XDP, transfer refused (not enough memory)");
 	}
+	xdp_tcp_limit_streams(tcp);
 }
 
 static const request_takers_t xdp_tcp_takers = { .takes = ANSWER_EFFECT_UPDATE, .update = xdp_tcp_take_update };
@@ -419,7 +434,7 @@ void xdp_tcp_receive(xdp_tcp_t *tcp, const state_t *state, const kxdp_packet_t *
 		return;
 	}
 	assert(count <= NET_XDP_BATCH);
-	request_turn_begin(&tcp->turn, now_us);
+	xdp_tcp_begin_turn(tcp, now_us);
 	count = xdp_tcp_read_segments(tcp, packets, numbers, count);
 	answer_read(&state->env, state->zones, tcp->messages, count, tcp->requests);
 	for (size_t i = 0; i < count; i++) {
@@ -451,9 +466,10 @@ void xdp_tcp_tick(xdp_tcp_t *tcp, const state_t *state, uint64_t now_us)
 	assert(xdp_tcp_has_stack(tcp));
 	kxdp_tcp_t *stack = xdp_tcp_stack_of(tcp);
 	kxdp_tcp_tick(stack, now_us);
-	request_turn_begin(&tcp->turn, now_us);
+	xdp_tcp_begin_turn(tcp, now_us);
 	if (__builtin_expect(tcp->streams.count > 0, 0)) {
 		xdp_streams_go_on(&tcp->streams, stack, tcp->reply, now_us, tcp->turn.answer.wall_s);
+		xdp_tcp_begin_turn(tcp, now_us); /* those that ended made room */
 	} else {
 		tcp->streams.wants_turn = false;
 	}

@@ -9,13 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import dns.message
 import dns.query
+import dns.rcode
 import dns.rdatatype
 import dns.xfr
 import dns.zone
 import pytest
 
 from harness.net import inside
-from harness.waiting import PATIENCE
+from harness.waiting import PATIENCE, wait_until
 from test_transfer_out import KEYRING, RULES, frames, query, send
 from zones import example, many
 
@@ -130,6 +131,28 @@ def test_several_beside_slow_and_broken_ones(server, pair):
             thread.join()
         assert len(got) == 8 and all(zone == want for zone in got)
     assert server.log().count("finished") >= 8
+
+
+def test_too_many_at_once(server, pair):
+    """Beyond 1024 transfers of a worker the next is answered with SERVFAIL; when one has gone, there is room again."""
+    asked, signed = query("large"), query("example", key=True)
+    with contextlib.ExitStack() as stack:
+        socks = [stack.enter_context(connect(pair, rcvbuf=4096)) for _ in range(1024)]
+        for sock in socks:
+            send(sock, asked)
+        for sock in socks:
+            assert sock.recv(1)
+        with connect(pair) as late:
+            send(late, signed, query("h7.large", "A"))
+            stream = frames(late)
+            reply = dns.message.from_wire(next(stream), keyring=KEYRING, request_mac=signed.mac)
+            assert reply.rcode() == dns.rcode.SERVFAIL
+            assert dns.message.from_wire(next(stream)).answer       # the connection stays
+            socks[0].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            socks[0].close()
+            wait_until(lambda: "connection ended early" in server.log(), "the end of one")
+            send(late, query("example"))
+            assert dns.message.from_wire(next(stream), xfr=True).rcode() == dns.rcode.NOERROR
 
 
 def read_raw(sock, records):
