@@ -6,6 +6,8 @@ Parts (--parts):
   out       AXFR of a TLD over loopback to a reader that only counts (transfer_read): the server's CPU for each, without TSIG and with
             hmac-sha256; the kernel's part of sending is in it, and as this is loopback much of its part of receiving
   xdp       the same over AF_XDP, on a veth pair, Bowline only (Knot DNS 3.2 transfers no zones there). Needs root
+  receivers many receivers of the TLD at once, some slow, over loopback and (as root) over AF_XDP, Bowline only: seconds, memory, and what a commit takes
+            meanwhile. The server has one processor for all of its threads
   in        an empty secondary is started, its primary is Bowline on the other processor: seconds from exec to the first answer, highest memory
   ixfr      a secondary has the TLD; a scripted primary (scripted_primary) makes versions of one record more, sends NOTIFY, and serves the questions and the
             IXFR that follow. Then it asks for the SOA each 50 microseconds: microseconds from before the write of the IXFR's last byte, and from before the
@@ -16,6 +18,7 @@ Parts (--parts):
 
 --acceptance measures all that there are goals for, at their sizes, and ends with a table of the goals. Zones of that size take gigabytes of disk meanwhile.
 """
+import contextlib
 import json
 import os
 import shutil
@@ -24,6 +27,7 @@ import subprocess
 import sys
 import time
 
+import receivers
 from bench_lib import goals, options, process, results, servers, zones
 from harness.net import Pair, free_port, inside
 from harness.server import BUILD, TOP
@@ -190,6 +194,29 @@ def bench_xdp(args):
     yield f"xdp {args.names}", f"AXFR out over AF_XDP, {args.names:,} delegations", OUT_METRICS, lambda name: xdp_turn(name, args)
 
 
+# ---- receivers: many at once ----
+
+def receivers_turn(name, args, is_xdp):
+    if name in PEERS:
+        return {}
+    path = zones.tld(args.names, args.origin)
+    with contextlib.ExitStack() as stack:
+        pair = stack.enter_context(Pair()) if is_xdp else None
+        where = {"address": pair.server4, "port": 53, "namespace": pair.server, "xdp": pair.server_if, "tcp": True} if is_xdp else {}
+        server = stack.enter_context(primary(name, args, path, **where))
+        started(server, args, process.processors()[0])
+        if is_xdp:
+            server.check_transport()
+        return receivers.figures(server, args, pair.client if is_xdp else None)
+
+
+def bench_receivers(args):
+    for is_xdp in (False, True) if os.geteuid() == 0 else (False,):
+        way = "AF_XDP" if is_xdp else "TCP sockets"
+        yield (f"receivers {'xdp' if is_xdp else 'tcp'} {args.names}", f"AXFR to {args.receivers} receivers at once over {way}, {args.slow} of them slow, {args.names:,} delegations",
+               receivers.METRICS, lambda name, way=is_xdp: receivers_turn(name, args, way))
+
+
 # ---- in: AXFR to an empty secondary ----
 
 def in_turn(name, args):
@@ -334,7 +361,7 @@ def bench_many(args):
 
 # ---- The whole ----
 
-PARTS = {"out": bench_out, "xdp": bench_xdp, "in": bench_in, "ixfr": bench_ixfr, "many": bench_many}
+PARTS = {"out": bench_out, "xdp": bench_xdp, "receivers": bench_receivers, "in": bench_in, "ixfr": bench_ixfr, "many": bench_many}
 ROOTED = ("xdp",)
 # What --acceptance changes of the options.
 ACCEPTANCE = {"names": 1_000_000, "zones": [10_000, 1_000_000], "transfers": 5, "versions": 2000, "peer_versions": 40, "refresh": 60, "many_seconds": 400}
@@ -347,6 +374,10 @@ def parse_args():
                         metavar="PART,...", help=f"[{','.join(PARTS)}; {', '.join(ROOTED)} only as root]")
     parser.add_argument("-n", "--names", type=options.size, default=100_000, metavar="N", help="delegations of the TLD [100k]")
     parser.add_argument("--transfers", type=int, default=3, metavar="N", help="of out and xdp, each [%(default)s]")
+    parser.add_argument("--receivers", type=int, default=200, metavar="N", help="of part receivers, at once [%(default)s]")
+    parser.add_argument("--slow", type=int, default=20, metavar="N", help="of them slow [%(default)s]")
+    parser.add_argument("--calm", type=float, default=5, metavar="S", help="seconds of commits without receivers [%(default)s]")
+    parser.add_argument("--timeout", type=float, default=600, metavar="S", help="that receivers may take [%(default)s]")
     parser.add_argument("--versions", type=int, default=500, metavar="N", help="of ixfr [%(default)s]")
     parser.add_argument("--peer-versions", type=int, default=20, metavar="N", help="of ixfr, of peers [%(default)s]")
     parser.add_argument("--seconds", type=float, default=60, help="of ixfr, at most [%(default)s]")
