@@ -25,6 +25,9 @@ void refresh_log(const refresh_run_t *run, int level, const char *operation, con
 {
 	char peer[PREFIX_MAX], text[REFRESH_TEXT_MAX];
 	va_list args;
+	if (level > LOG_WARNING && !sys_log_wants(SYS_LOG_ZONE, level)) {
+		return; /* of a million zones, it counts */
+	}
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);

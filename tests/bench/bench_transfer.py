@@ -21,6 +21,7 @@ Parts (--parts):
 import contextlib
 import json
 import os
+import select
 import shutil
 import statistics
 import subprocess
@@ -254,13 +255,10 @@ class ScriptedPrimary:
         return self
 
     def said(self, timeout):
-        """What it prints when all is done, or when time is up."""
-        try:
-            text = self.process.communicate(timeout=timeout)[0]
-        except subprocess.TimeoutExpired:
+        """What it prints when all is done, or when time is up; it goes on answering."""
+        if not select.select([self.process.stdout], [], [], timeout)[0]:
             self.process.terminate()
-            text = self.process.communicate(timeout=60)[0]
-        return json.loads(text)
+        return json.loads(self.process.stdout.readline())
 
     def __exit__(self, *_):
         if self.process.poll() is None:
@@ -297,50 +295,58 @@ def bench_ixfr(args):
 
 # ---- many: a million secondary zones ----
 
-MANY_TEMPLATE = "    zonefile-load: none\n    journal-content: all\n"
+KNOT_KEEPS = "    zonefile-load: none\n    journal-content: all\n"       # Bowline has images
 
 
-def many_text(count, origin, port, has_primary):
-    return (KNOT_SECONDARY.format(port=port, more=MANY_TEMPLATE + (KNOT_MASTER if has_primary else "")),
+def many_text(name, count, origin, port):
+    return (KNOT_SECONDARY.format(port=port, more=(KNOT_KEEPS if name in PEERS else "") + KNOT_MASTER),
             "zone:\n" + "".join(f"  - domain: z{number}.{origin}\n" for number in range(count)))
 
 
-def memory_settled(server):
-    process.settle(server.pid, 600)
-    return process.memory(server.pid)
+def wait_saved(server, quiet=3.0, timeout=300):
+    """Until nothing was written to its databases for a while: secondaries never rest."""
+    end, last, before = time.monotonic() + timeout, time.monotonic(), None
+    while time.monotonic() - last < quiet and time.monotonic() < end:
+        now = [(path.stat().st_size, path.stat().st_mtime_ns) for path in sorted((server.dir / "db").glob("**/data.mdb"))]
+        last = time.monotonic() if now != before else last
+        before = now
+        time.sleep(0.2)
 
 
 def restarted(server, args, count, port, processor):
     """Start it after a stop, with new versions meanwhile: figures."""
     with ScriptedPrimary(port, server.port, args.origin, "asked", count, args.refresh, 1 << 30, args.version_rate) as scripted:
         server.start(processor)
-        said = scripted.said(args.many_seconds)
-        result = {"fresh": said["asked"], "fresh_s": said["last_s"] - server.started, "first_question_s": said["first_s"] - server.started,
+        with process.Peak(server.pid) as peak:
+            said = scripted.said(args.many_seconds)
+        result = {"peak_bytes": peak.bytes, "fresh": said["asked"], "fresh_s": said["last_s"] - server.started, "first_question_s": said["first_s"] - server.started,
                   "fresh_cpu_s": process.clock_of_all(server.pid), "questions": said["questions"], "again": said["transferred"], "versions": said["versions"],
                   "lost": said["lost"], **times(said)}
-        return result | {"memory_bytes": memory_settled(server)}
+        wait_saved(server)
+        return result | {"memory_bytes": process.memory(server.pid)}
 
 
 def many_turn(name, args, count):
     if name in ("nsd", "named") or (name in PEERS and count > args.peer_zones):
         return {}
     port, processor = free_port(), process.processors()[0]
-    text, zone_text = many_text(count, args.origin, port, True)
+    text, zone_text = many_text(name, count, args.origin, port)
     with prepared(servers.make(name, servers.Setup([], text=text, zone_text=zone_text, log="warning"))) as server:
         with ScriptedPrimary(port, server.port, args.origin, "transferred", count, args.refresh) as scripted:
             server.start(processor)
             said = scripted.said(args.many_seconds)
             result = {"zones": count, "transferred": said["transferred"], "transferred_s": said["last_s"] - server.started,
                       "transferred_cpu_s": process.clock_of_all(server.pid)}
-            process.settle(server.pid, 600)
-        server.stop()
-        time.sleep(max(0.0, said["last_s"] + 1.1 * args.refresh - time.monotonic()))     # all are due
+            wait_saved(server)
+            server.stop()
+        time.sleep(1.1 * args.refresh)      # all are due, also those that have asked once more
         result |= restarted(server, args, count, port, processor)
         server.stop()
         server.daemon.path.write_text(server.daemon.path.read_text().replace(KNOT_MASTER, ""))
         server.start(processor)
         server.wait_answer(f"z{count - 1}.{args.origin}", 600)
-        result["plain_bytes"] = memory_settled(server)
+        process.settle(server.pid, 60)
+        result["plain_bytes"] = process.memory(server.pid)
     return result | {"per_zone_bytes": result["memory_bytes"] / count, "state_bytes": (result["memory_bytes"] - result["plain_bytes"]) / count}
 
 
@@ -350,7 +356,7 @@ MANY_METRICS = (
     ("fresh_s", "after a stop: exec until then, s", 1, ",.1f"), ("first_question_s", "after a stop: exec to the first question, s", 1, ",.1f"),
     ("fresh_cpu_s", "after a stop: CPU until then, s", 1, ",.1f"), ("questions", "questions and transfers", 1, ",.0f"), ("again", "zones transferred", 1, ",.0f"),
     ("versions", "new versions meanwhile", 1, ",.0f"), ("lost", "not served within 20 s", 1, ",.0f"), *TIMES,
-    ("memory_bytes", "memory, MB", 1e6, ",.1f"), ("per_zone_bytes", "memory per zone, bytes", 1, ",.0f"),
+    ("peak_bytes", "highest memory until all are fresh, MB", 1e6, ",.1f"), ("memory_bytes", "settled memory, MB", 1e6, ",.1f"), ("per_zone_bytes", "memory per zone, bytes", 1, ",.0f"),
     ("state_bytes", "of that because it has a primary, bytes", 1, ",.0f"))
 
 
@@ -364,7 +370,7 @@ def bench_many(args):
 PARTS = {"out": bench_out, "xdp": bench_xdp, "receivers": bench_receivers, "in": bench_in, "ixfr": bench_ixfr, "many": bench_many}
 ROOTED = ("xdp",)
 # What --acceptance changes of the options.
-ACCEPTANCE = {"names": 1_000_000, "zones": [10_000, 1_000_000], "transfers": 5, "versions": 2000, "peer_versions": 40, "refresh": 60, "many_seconds": 400}
+ACCEPTANCE = {"names": 1_000_000, "zones": [10_000, 1_000_000], "transfers": 5, "versions": 2000, "peer_versions": 40, "refresh": 60, "many_seconds": 800}
 
 
 def parse_args():
@@ -386,6 +392,7 @@ def parse_args():
     parser.add_argument("--version-rate", type=int, default=50, metavar="N", help="new versions a second, of many [%(default)s]")
     parser.add_argument("--refresh", type=int, default=10, metavar="S", help="of the SOA of zones of many; the stop lasts until all are due [%(default)s]")
     parser.add_argument("--many-seconds", type=float, default=120, help="that many waits at most [%(default)s]")
+    parser.add_argument("--join", action="store_true", help="keep the tables that the last run had of parts that aren't measured now")
     if "--acceptance" in sys.argv:
         parser.set_defaults(**ACCEPTANCE)
     args = parser.parse_args()
@@ -397,17 +404,30 @@ def parse_args():
     return args
 
 
+def kept_before():
+    """Tables and turns of the last run."""
+    path = results.FOLDER / "transfer.json"
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"tables": [], "turns": {}}
+    return found["tables"], found["turns"]
+
+
 def main():
     args = parse_args()
     subprocess.run(["make", "-C", str(BUILD), "-s", *(f"tests/bench/{name}" for name in LOADS)], check=True, cwd=TOP)
     load_before = f"{os.getloadavg()[0]:.1f}"
     turns, tables = {}, []
-    for part in args.parts:
-        for key, title, metrics, turn in PARTS[part](args):
+    old_tables, old_turns = kept_before() if args.join else ([], {})
+    for part, bench in PARTS.items():
+        for key, title, metrics, turn in bench(args):
+            if part not in args.parts:
+                turns |= {key: old_turns[key]} if key in old_turns else {}
+                tables += [table for table in old_tables if table["title"].startswith(f"{title} (")]
+                continue
+            at = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
             rows = options.in_turns(args.servers, args.turns, turn, f"{key}, ")
             turns[key] = {name: made for name, made in rows.items() if made[0]}
             if turns[key]:
-                tables.append(results.metrics_table(title, options.medians(turns[key]), metrics))
+                tables.append(results.metrics_table(f"{title} ({at}, load {os.getloadavg()[1]:.0f})", options.medians(turns[key]), metrics))
                 results.show(tables[-1])
     reached = goals.table({"transfer": {"turns": turns}}, [name for name in args.servers.split(",") if name in PEERS])
     if reached is not None and args.acceptance:

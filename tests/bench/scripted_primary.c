@@ -6,11 +6,12 @@
  *     scripted_primary PORT SECONDARY_PORT ORIGIN ZONES REFRESH NOTIFIES PER_S UNTIL
  *
  * All on 127.0.0.1. ZONES: how many there are, z0.ORIGIN, z1.ORIGIN, ...; 0: ORIGIN itself, of which a secondary has
- * the version with serial 1 from elsewhere. A new version has one record more. REFRESH: of their SOA, in seconds.
+ * the version with serial 1 from elsewhere. A new version has one record more. REFRESH: of their SOA, and
+ * its RETRY, in seconds.
  * NOTIFIES: new versions at most. PER_S:
  * so many a second, from the first question on, of random zones; 0: each when the last is served.
- * UNTIL: `notified`: until all new versions are served; `asked`: until each zone was asked for; `transferred`: until
- * each zone was transferred; SIGTERM ends it in any case.
+ * UNTIL: when it prints, and goes on without new versions, `notified`: when all new versions are served; `asked`: when
+ * each zone was asked for; `transferred`: when each zone was transferred. SIGTERM ends it, and it prints if it hasn't.
  * Seconds are of the monotonic clock.
  */
 #include "libknot/base/bytes.h"
@@ -131,7 +132,7 @@ static size_t put_soa(uint8_t *to, uint32_t serial)
 	store_be16(to + at, (uint16_t)(sizeof(names) - 1 + 20));
 	memcpy(to + at + 2, names, sizeof(names) - 1);
 	at += 2 + sizeof(names) - 1;
-	const uint32_t numbers[] = { serial, refresh_s, 900, 604800, 3600 };
+	const uint32_t numbers[] = { serial, refresh_s, refresh_s, 604800, 3600 };
 	for (unsigned i = 0; i < 5; i++) {
 		store_be32(to + at + 4u * i, numbers[i]);
 	}
@@ -542,6 +543,19 @@ static bool is_over(const char *until)
 	return (strcmp(until, "asked") == 0 ? asked_count : transferred_count) >= zone_count;
 }
 
+static void print_result(void)
+{
+	printf("{\"asked\": %llu, \"transferred\": %llu, \"questions\": %llu, \"first_s\": %.6f, \"last_s\": %.6f, "
+	       "\"versions\": %llu, \"lost\": %llu",
+			(unsigned long long)asked_count, (unsigned long long)transferred_count,
+			(unsigned long long)question_count, (double)first_ns / 1e9, (double)last_ns / 1e9,
+			(unsigned long long)notify_count, (unsigned long long)(lost_count + open_count));
+	print_times("served", served_us);
+	print_times("told", told_us);
+	printf("}\n");
+	fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 9) {
@@ -571,18 +585,13 @@ int main(int argc, char **argv)
 	while (!is_ending && !is_over(argv[8])) {
 		wait_events(tick());
 	}
-	/* What is under way. */
-	for (uint64_t end = now_ns() + LOST_NS; !is_ending && open_count > 0 && now_ns() < end;) {
-		notify_max = notify_count;
+	notify_max = notify_count;
+	while (!is_ending && open_count > 0) {
 		wait_events(tick());
 	}
-	printf("{\"asked\": %llu, \"transferred\": %llu, \"questions\": %llu, \"first_s\": %.6f, \"last_s\": %.6f, "
-	       "\"versions\": %llu, \"lost\": %llu",
-			(unsigned long long)asked_count, (unsigned long long)transferred_count,
-			(unsigned long long)question_count, (double)first_ns / 1e9, (double)last_ns / 1e9,
-			(unsigned long long)notify_count, (unsigned long long)(lost_count + open_count));
-	print_times("served", served_us);
-	print_times("told", told_us);
-	printf("}\n");
+	print_result();
+	while (!is_ending) {
+		wait_events(tick());
+	}
 	return 0;
 }
