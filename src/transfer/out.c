@@ -172,7 +172,6 @@ void transfer_out_prepare(transfer_out_t *out,
 			out_fail(out, KNOT_ENOMEM);
 		}
 		break;
-	case STEPS_OUT_INCONSISTENT: out_fail(out, KNOT_EMALF); break;
 	}
 }
 

@@ -67,9 +67,6 @@ size_t transfer_out_print_begin(
 	if (facts->is_ixfr && facts->is_axfr) {
 		count += text_put_fallback(facts, &ret_lines[count]);
 	}
-	if (facts->history == STEPS_OUT_INCONSISTENT) {
-		return count; /* it ends at once, which the end says */
-	}
 	if (facts->is_axfr) {
 		text_put_line(facts, true, &ret_lines[count++], LOG_INFO, "started, serial %u", facts->serial_to);
 	} else {
@@ -81,9 +78,7 @@ size_t transfer_out_print_begin(
 
 size_t transfer_out_print_end(const transfer_out_facts_t *facts, transfer_out_line_t ret_lines[TRANSFER_OUT_LINES_MAX])
 {
-	if (facts->history == STEPS_OUT_INCONSISTENT) {
-		text_put_line(facts, facts->is_axfr, ret_lines, LOG_ERR, "failed (inconsistent history)");
-	} else if (facts->err == KNOT_ESPACE) {
+	if (facts->err == KNOT_ESPACE) {
 		text_put_line(facts, facts->is_axfr, ret_lines, LOG_ERR, "failed (transfer was not sent)");
 	} else if (facts->err != KNOT_OK) {
 		text_put_line(facts, facts->is_axfr, ret_lines, LOG_ERR, "failed (%s)", knot_strerror(facts->err));

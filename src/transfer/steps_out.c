@@ -156,7 +156,7 @@ steps_out_verdict_t steps_out_read(journal_t *journal, steps_out_budget_t *budge
 	} else if (err != KNOT_OK || g.failed) {
 		verdict = STEPS_OUT_UNUSABLE;
 	} else if (!g.is_there) {
-		verdict = g.steps == NULL ? STEPS_OUT_INCOMPLETE : STEPS_OUT_INCONSISTENT;
+		verdict = STEPS_OUT_INCOMPLETE;
 	} else if (!steps_are_sound(g.steps)) {
 		verdict = STEPS_OUT_UNUSABLE;
 	}

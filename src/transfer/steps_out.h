@@ -25,9 +25,9 @@ typedef struct steps_out steps_out_t;
 /** Why there are no steps. */
 typedef enum {
 	STEPS_OUT_OK,
-	STEPS_OUT_INCOMPLETE,   /* none begins with the client's version */
-	STEPS_OUT_INCONSISTENT, /* they don't lead to the version that is served */
-	STEPS_OUT_UNUSABLE,     /* they can't be read, or are too large, or there is no memory */
+	STEPS_OUT_INCOMPLETE, /* none begins with the client's version, or they don't lead to the one that is sent: that
+				 came as a whole, or changes on both sides of it were merged meanwhile */
+	STEPS_OUT_UNUSABLE,   /* they can't be read, or are too large, or there is no memory */
 } steps_out_verdict_t;
 
 /** Bytes that all steps together may take. Lives longer than they do. */
