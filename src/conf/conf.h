@@ -154,6 +154,7 @@ typedef struct {
 	uint64_t timer_db_max_size; /* bytes */
 	int64_t timer_db_sync_s;    /* CONF_TIMERS_…, or seconds */
 	const char *catalog_db;
+	uint64_t catalog_db_max_size; /* bytes */
 	const char *image_db;
 	uint64_t image_db_max_size; /* bytes */
 } conf_database_t;

@@ -1024,7 +1024,7 @@ static void differences(void **state)
 		{ "images", "", "database:\n  image-db: /x\n  image-db-max-size: 1G\n", false, false, false, false,
 				"image-db image-db-max-size " },
 		{ "storage moves what is relative to it", "", "database:\n  storage: /x\n", false, false, false, false,
-				"journal-db timer-db image-db " },
+				"journal-db timer-db catalog-db image-db " },
 		{ "journal", "", "database:\n  journal-db: /x\n  journal-db-mode: asynchronous\n", false, false, false,
 				false, "journal-db journal-db-mode " },
 		{ "databases that are not there yet", "", "database:\n  kasp-db-max-size: 1G\n", false, false, false,

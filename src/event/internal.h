@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "src/event/backup.h"
+#include "src/event/catalogs.h"
 #include "src/event/changes.h"
 #include "src/event/conf_edit.h"
 #include "src/event/edits.h"
@@ -50,8 +51,9 @@ struct server {
 	int loaded_fd;                                   /* owned: eventfd */
 	conf_t *started; /* owned: the configuration of the start, see conf_copy_groups() */
 	conf_open_t edit SYS_GUARDED_BY(reload_lock);
-	edits_t edits;                                       /* open transactions on zones */
-	updates_t updates;                                   /* requests for dynamic updates that wait */
+	edits_t edits;     /* open transactions on zones */
+	updates_t updates; /* requests for dynamic updates that wait */
+	catalogs_t catalogs;
 	remote_t *remote;                                    /* owned; takes care of its threads itself */
 	notices_t *notices;                                  /* owned: NOTIFYs that came */
 	rests_t rests SYS_GUARDED_BY(jobs.lock);             /* of zones with primaries or secondaries */

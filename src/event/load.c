@@ -30,6 +30,13 @@ knot_err_t load_settings(const state_root_t *root, knot_name_t name, load_settin
 	if (!state_settings(state_load(root, guard), name, &zone)) {
 		return KNOT_ENOZONE;
 	}
+	if (zone.catalog_role == CONF_CATALOG_GENERATE) {
+		/* Its members are those of the configuration, whatever a file says; their ids must outlive the process.
+		 */
+		zone.zonefile_load = CONF_ZONEFILE_NONE;
+		zone.journal_content = CONF_JOURNAL_ALL;
+	}
+	ret_settings->catalog_role = zone.catalog_role;
 	ret_settings->default_ttl = zone.default_ttl;
 	ret_settings->checks = checks_of(zone.semantic_checks);
 	ret_settings->size_max = zone.zone_max_size;

@@ -101,6 +101,7 @@ publish_t load_begin_publish(loading_t *loading, load_source_t *take_next)
 				.flush = load_flush_is_needless,
 				.ctx = loading },
 		.images = loading->env->images,
+		.catalogs = loading->settings.catalog_role == CONF_CATALOG_INTERPRET ? loading->env->server : NULL,
 		.may_go_unstored = true,
 	};
 	*take_next = (load_source_t){ 0 };

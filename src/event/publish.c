@@ -94,11 +94,28 @@ static void publish_log_rail(const update_t *update, knot_err_t err, const updat
 	}
 }
 
+static knot_err_t publish_read_catalog(const zone_contents_t *base, const zone_contents_t *next, void *ctx)
+{
+	publish_t *publish = ctx;
+	catalogs_drop(publish->said);
+	publish->said = NULL;
+	return catalogs_read(zone_name(publish->zone), base, next, &publish->said);
+}
+
 knot_err_t publish_update(publish_t *publish, update_t *update, const zone_contents_t *base,
 		const update_policy_t *policy, update_effects_t *ret_effects)
 {
-	const update_env_t env = { .store = publish_store, .publish = publish_step, .ctx = publish };
+	const update_env_t env = { .inspect = publish->catalogs != NULL ? publish_read_catalog : NULL,
+		.store = publish_store,
+		.publish = publish_step,
+		.ctx = publish };
 	knot_err_t err = update_commit(update, base, policy, &env, ret_effects);
+	if (err == KNOT_OK && publish->said != NULL) {
+		catalogs_put(publish->catalogs, publish->said);
+	} else {
+		catalogs_drop(publish->said);
+	}
+	publish->said = NULL;
 	source_clear(&publish->next);
 	publish_log_rail(update, err, ret_effects);
 	return err;

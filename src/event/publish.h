@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "src/event/catalogs.h"
 #include "src/event/changes.h"
 #include "src/event/load.h"
 
@@ -17,6 +18,8 @@ typedef struct {
 	load_source_t next;    /* owned: of the new contents */
 	changes_store_t store;
 	images_t *images;
+	server_t *catalogs;   /* the zone is a catalog that is interpreted: what it says goes there; NULL: it isn't */
+	catalog_work_t *said; /* owned: what the version says, until it is served */
 	bool may_go_unstored; /* a whole version that the journal can't take is published all the same */
 	bool has_stored;      /* out: the change is in the journal */
 	bool is_not_stored;   /* out: it could not be stored */

@@ -359,6 +359,7 @@ static void reload_end_members(const server_build_t *made)
 		sys_rcu_wait();
 		free(member);
 	}
+	free(leaving);
 }
 
 /* Put the new zones in place and free the removed ones, after the readers of the old set have ended. */
@@ -412,41 +413,159 @@ static void reload_tell_what_waits(const server_t *server, const conf_t *conf)
 	}
 }
 
+/* Room for all zones that may be queued. Removed zones may still be queried here. */
+static knot_err_t reload_reserve(server_t *server, size_t count)
+{
+	sys_mutex_lock(&server->jobs.lock);
+	knot_err_t err = jobs_reserve(&server->jobs, count);
+	err = err == KNOT_OK ? saves_reserve(&server->saves, count) : err;
+	sys_mutex_unlock(&server->jobs.lock);
+	return err;
+}
+
+/* Nothing fails from here on. Commands may find zones by name that the published set doesn't list yet. */
+static void reload_link(server_t *server, const server_build_t *made)
+{
+	made->state->notices = server->notices;
+	sys_mutex_lock(&server->jobs.lock);
+	server->jobs.untried += made->fresh;
+	zonedb_link(made->state->zones);
+	sys_mutex_unlock(&server->jobs.lock);
+}
+
+/* ---- Members of catalogs ---- */
+
+/* Zones that stay, with what their catalog says of them now. */
+static void reload_set_members(members_t *members)
+{
+	bool is_any = false;
+	for (size_t i = 0; i < members->count; i++) {
+		member_change_t *change = &members->changes[i];
+		if (change->kind == MEMBER_STAYS || change->kind == MEMBER_RENEWS) {
+			change->member = zone_set_member(change->zone, change->member);
+			is_any = true;
+		}
+	}
+	if (is_any) {
+		sys_rcu_wait(); /* members_done() frees those of before */
+	}
+}
+
+static void reload_ask_changed(server_t *server, const conf_t *conf, const members_t *members)
+{
+	asking_t asking = { .server = server, .conf = conf };
+	for (size_t i = 0; i < members->count; i++) {
+		const member_change_t *change = &members->changes[i];
+		if (change->kind == MEMBER_RENEWS) {
+			sys_mutex_lock(&server->jobs.lock);
+			(void)jobs_ask(&server->jobs, entry_of(change->zone), EVENT_PURGE, 0);
+			sys_mutex_unlock(&server->jobs.lock);
+		} else if (change->kind != MEMBER_GOES && change->zone != NULL) {
+			reload_ask_zone(&asking, change->zone, SIZE_MAX);
+		}
+		if (change->kind == MEMBER_COMES && change->zone != NULL) {
+			log_zone(LOG_INFO, members_name(change), "zone added from catalog");
+		}
+	}
+	reload_ask_gathered(&asking);
+}
+
+static knot_err_t reload_build_members(const server_t *server, members_t *members, server_build_t *ret_made)
+{
+	zone_set_t set;
+	state_t *state;
+	knot_err_t err = zone_set_change(server->zones, members, &set);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	zonedb_t *db = zonedb_next(server->zones, set.zones, set.count);
+	err = db != NULL ? state_new_zones(server->root.state_rcu, db, &state) : KNOT_ENOMEM;
+	if (err != KNOT_OK) {
+		zonedb_free(db);
+		zone_set_discard(&set, server->zones);
+		return err;
+	}
+	*ret_made = (server_build_t){ .state = state, .fresh = set.fresh };
+	zone_set_done(&set);
+	return KNOT_OK;
+}
+
+knot_err_t server_apply_members(server_t *server, members_t *members)
+{
+	server_build_t made;
+	members_sort(members);
+	knot_err_t err = reload_reserve(server, zonedb_count(server->zones) + members->count);
+	err = err == KNOT_OK ? reload_build_members(server, members, &made) : err;
+	if (err != KNOT_OK) {
+		return err;
+	}
+	reload_link(server, &made);
+	state_t *old = state_publish(&server->root, made.state);
+	reload_adopt_zones(server, &made);
+	reload_set_members(members);
+	state_free(old);
+	server_purge_members(server, made.state->conf, members);
+	reload_ask_changed(server, made.state->conf, members);
+	return KNOT_OK;
+}
+
+/* ---- Another configuration ---- */
+
+/* Catalogs that list zones of the configuration may have others to list. */
+static void reload_ask_catalogs(server_t *server, const conf_t *conf)
+{
+	for (size_t i = 0; conf_has_catalogs(conf) && i < conf->zone_count; i++) {
+		if (conf_zone(conf, i).catalog_role == CONF_CATALOG_GENERATE) {
+			sys_mutex_lock(&server->jobs.lock);
+			entry_t *entry = server_find_entry(server, conf_zone_name(conf, i));
+			(void)jobs_ask(&server->jobs, entry, EVENT_LOAD, 0);
+			sys_mutex_unlock(&server->jobs.lock);
+		}
+	}
+}
+
+/* A state with the zones of the configuration and of the database, for catalogs that are interpreted from now on. */
+static knot_err_t reload_prepare(server_t *server, conf_t *conf, members_t *ret_members, server_build_t *ret_made)
+{
+	knot_err_t err = catalogs_read_new(&server->catalogs, server->root.state_rcu->conf, conf, ret_members);
+	if (err == KNOT_OK) {
+		err = reload_reserve(server, conf->zone_count + zonedb_count(server->zones) + ret_members->count);
+	}
+	/* The set changes only here, under the reload lock. */
+	return err == KNOT_OK ? server_build(conf, server->zones, ret_members, ret_made) : err;
+}
+
 knot_err_t server_apply(server_t *server, conf_t *take_conf, const server_change_t *change)
 {
 	conf_t *conf = take_conf;
-	state_expect_threads(conf);
-	sys_mutex_lock(&server->jobs.lock);
-	/* Removed zones may still be queried here. */
-	knot_err_t err = jobs_reserve(&server->jobs, conf->zone_count + zonedb_count(server->zones));
-	err = err == KNOT_OK ? saves_reserve(&server->saves, conf->zone_count + zonedb_count(server->zones)) : err;
-	sys_mutex_unlock(&server->jobs.lock);
+	members_t members;
 	server_build_t made;
-	/* The set changes only here, under the reload lock. */
-	err = err == KNOT_OK ? server_build(conf, server->zones, NULL, &made) : err;
+	state_expect_threads(conf);
+	knot_err_t err = reload_prepare(server, conf, &members, &made);
 	if (err != KNOT_OK) {
+		members_done(&members);
 		conf_free(conf);
 		return err;
 	}
-	made.state->notices = server->notices;
 	err = change->keep != NULL ? change->keep(change->ctx) : KNOT_OK;
 	if (err != KNOT_OK) {
+		members_done(&members);
 		reload_discard_build(&made, server->zones);
 		return err;
 	}
-	/* Nothing fails from here on. Commands may find zones by name that the published set doesn't list yet. */
-	sys_mutex_lock(&server->jobs.lock);
-	server->jobs.untried += made.fresh;
-	zonedb_link(made.state->zones);
-	sys_mutex_unlock(&server->jobs.lock);
+	reload_link(server, &made);
 	(void)server_open_logs(conf, server->params.uid, server->params.gid);
 	reload_tell_what_waits(server, conf);
 	remote_configure(server->remote, &conf->server);
 	state_t *old = state_publish(&server->root, made.state);
+	catalogs_forget(&server->catalogs, &members, made.leaving, made.leaving_count);
 	reload_adopt_zones(server, &made);
 	reload_ask(server, old->conf, conf, change->txn);
+	reload_ask_changed(server, conf, &members);
+	reload_ask_catalogs(server, conf);
 	state_free(old);
 	images_retry(server->saves.images);
+	members_done(&members);
 	return KNOT_OK;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "src/catalog/settings.h"
 #include "src/event/asked.h"
 #include "src/event/internal.h"
 #include "src/event/publish.h"
@@ -75,10 +76,45 @@ static bool server_has_expired(server_t *server, entry_t *entry)
 	return has_expired;
 }
 
+/* What a catalog needs of a load. */
+static knot_err_t server_load_catalog(server_t *server, entry_t *entry, bool is_first, job_outcome_t *outcome)
+{
+	load_settings_t *settings = malloc(sizeof(*settings));
+	if (settings == NULL) {
+		return KNOT_ENOMEM;
+	}
+	knot_err_t err = load_settings(&server->root, entry_name(entry), settings);
+	conf_catalog_role_t role = err == KNOT_OK ? settings->catalog_role : CONF_CATALOG_NONE;
+	free(settings);
+	const zone_contents_t *contents = zone_contents(entry_zone(entry));
+	if (role == CONF_CATALOG_INTERPRET && outcome->load == LOAD_UNCHANGED && contents != NULL) {
+		/* Perhaps it wasn't interpreted when it was loaded, or its members couldn't be stored. */
+		return catalogs_repeat(server, entry_name(entry), contents);
+	}
+	bool is_new = false;
+	if (role != CONF_CATALOG_GENERATE) {
+		return err;
+	}
+	err = catalogs_list(server, entry, is_first, &is_new);
+	outcome->load = is_new ? LOAD_EDITED : outcome->load;
+	return err;
+}
+
+/* Before the zone is loaded: queries for catalogs need permission, and a zone that is made here needs no file. */
+static bool server_look_at_role(server_t *server, entry_t *entry)
+{
+	conf_zone_t zone;
+	RCU_READ_SECTION(guard);
+	bool has = state_settings(state_load(&server->root, guard), entry_name(entry), &zone);
+	zone_restrict_queries(entry_zone(entry), has && catalog_is_restricted(&zone));
+	return has && zone.catalog_role == CONF_CATALOG_GENERATE;
+}
+
 knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
 {
 	char reason[FAULT_REASON_MAX];
 	bool is_first, is_secondary = server_is_secondary(server, entry_name(entry));
+	bool is_generated = server_look_at_role(server, entry);
 	server_look_at_flags(server, entry, &is_first, &outcome->is_behind);
 	if (outcome->is_behind && (how & EVENT_BY_OPERATOR) == 0 && server_waits_for_journal(server, entry)) {
 		outcome->keeps_result = true;
@@ -103,10 +139,14 @@ knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_o
 		.ret_sync_s = &outcome->sync_s,
 		.is_behind = &outcome->is_behind,
 		.is_forced = (how & EVENT_BY_FORCE) != 0,
-		.has_primaries = is_secondary };
+		.has_primaries = is_secondary || is_generated,
+		.server = server };
 	outcome->sync_s = INT64_MIN;
 	knot_err_t err = load_zone(&env, entry_zone(entry), &entry->source, &outcome->load, reason);
 	outcome->has_sync = outcome->sync_s != INT64_MIN;
+	if (err == KNOT_OK || (err == KNOT_ENOENT && is_generated)) {
+		return server_load_catalog(server, entry, is_first, outcome);
+	}
 	if (err == KNOT_ENOENT && is_secondary) {
 		log_zone(LOG_INFO, entry_name(entry), "zone will be bootstrapped");
 		return KNOT_OK;
@@ -257,6 +297,7 @@ void server_stop(server_t *server)
 	remote_stop(server->remote); /* before the workers: what waits for an answer ends, some of it in a worker */
 	jobs_stop(&server->jobs);
 	updates_drop(&server->updates, KNOT_RCODE_SERVFAIL); /* while transports can still answer */
+	catalogs_stop(server);
 	server_backup_stop(server);
 	server_flush_all(server);
 	server_write_timers(server);
@@ -287,7 +328,11 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	jobs_init(&server->jobs, take_conf->server.background_workers, &calls);
 	zonedb_t *none = zonedb_new(NULL, 0);
 	server_build_t made;
-	knot_err_t err = none != NULL ? jobs_reserve(&server->jobs, take_conf->zone_count) : KNOT_ENOMEM;
+	members_t members = { .count = 0 };
+	knot_err_t err = none != NULL ? catalogs_init(&server->catalogs, &take_conf->database) : KNOT_ENOMEM;
+	err = err == KNOT_OK ? catalogs_read_new(&server->catalogs, NULL, take_conf, &members) : err;
+	size_t zone_max = take_conf->zone_count + members.count;
+	err = err == KNOT_OK ? jobs_reserve(&server->jobs, zone_max) : err;
 	err = err == KNOT_OK ? server_open_saves(server, &take_conf->database) : err;
 	err = err == KNOT_OK ? changes_open(&take_conf->database, &server->journal) : err;
 	err = err == KNOT_OK ? takeover_begin(&server->takeover, server->journal, take_conf->database.journal_db) : err;
@@ -299,12 +344,14 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	if (err == KNOT_OK) {
 		err = remote_set_bell(server->remote, notices_fd(server->notices), server_take_notices, server);
 	}
-	err = err == KNOT_OK ? saves_reserve(&server->saves, take_conf->zone_count) : err;
+	err = err == KNOT_OK ? saves_reserve(&server->saves, zone_max) : err;
 	conf_t *started = err == KNOT_OK ? conf_copy_groups(take_conf, params->host) : NULL;
 	err = err == KNOT_OK && started == NULL ? KNOT_ENOMEM : err;
-	err = err == KNOT_OK ? server_build(take_conf, none, NULL, &made) : err;
+	err = err == KNOT_OK ? server_build(take_conf, none, &members, &made) : err;
 	zonedb_free(none);
 	if (err != KNOT_OK) {
+		members_done(&members);
+		catalogs_deinit(&server->catalogs);
 		conf_free(started);
 		jobs_deinit(&server->jobs);
 		saves_close(&server->saves);
@@ -316,6 +363,8 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 		free(server);
 		return err;
 	}
+	catalogs_forget(&server->catalogs, &members, NULL, 0);
+	members_done(&members);
 	server->params = *params;
 	server->started = started;
 	made.state->notices = server->notices;
@@ -345,6 +394,7 @@ void server_free(server_t *server)
 	edits_done(&server->edits);
 	updates_drop(&server->updates, KNOT_RCODE_SERVFAIL);
 	updates_deinit(&server->updates);
+	catalogs_deinit(&server->catalogs);
 	faults_free(&server->faults);
 	rests_free(&server->rests);
 	remote_free(server->remote);

@@ -69,9 +69,10 @@ knot_err_t turn_publish(const turn_t *turn, update_t *update)
 				ZONE_CHECKS_SOFT; /* as in Knot: one update that a check refuses would fail others */
 		policy.build.on_message = NULL;
 	}
-	publish_t publish = {
-		.zone = entry_zone(turn->entry), .source = &turn->entry->source, .images = turn->server->saves.images
-	};
+	publish_t publish = { .zone = entry_zone(turn->entry),
+		.source = &turn->entry->source,
+		.images = turn->server->saves.images,
+		.catalogs = turn->settings.catalog_role == CONF_CATALOG_INTERPRET ? turn->server : NULL };
 	turn_flush_t flush = { turn, &publish };
 	publish.store = (changes_store_t){ .journal = turn->server->journal,
 		.limits = turn->settings.limits,

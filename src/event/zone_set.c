@@ -168,6 +168,9 @@ static knot_err_t zone_set_step(
 	const zone_member_t *member = old != NULL ? zone_member(old) : NULL;
 	if (is_configured) {
 		zone_t *fresh;
+		if (change != NULL) {
+			change->kind = MEMBER_GOES;
+		}
 		knot_err_t err = member != NULL ? zone_set_add(&set->leaving, &set->leaving_count, &set->leaving_max,
 								  old)
 						: KNOT_OK;

@@ -55,7 +55,8 @@ typedef struct {
 
 /**
  * The zones of a configuration, and the members of its catalogs: those of `old`, and those that come by `members`
- * (sorted; NULL: none), which get their zones. KNOT_ENOMEM: `members` may have borrowed zones that are gone.
+ * (sorted; NULL: none), which get their zones; those that are configured become MEMBER_GOES. KNOT_ENOMEM: `members` may
+ * have borrowed zones that are gone.
  */
 KNOT_MUST_USE knot_err_t zone_set_merge(
 		const conf_t *conf, const zonedb_t *old, members_t *members, zone_set_t *ret_set);

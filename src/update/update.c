@@ -130,6 +130,14 @@ static knot_err_t update_run_rails(update_t *update)
 	return err;
 }
 
+/* ---- Catalog: what the version says to the server ---- */
+
+static knot_err_t update_run_inspect(update_t *update)
+{
+	const update_env_t *env = update->env;
+	return env->inspect != NULL ? env->inspect(update->base, update->next, env->ctx) : KNOT_OK;
+}
+
 /* ---- Changes: what differs ---- */
 
 typedef struct {
@@ -270,6 +278,7 @@ const update_step_t *update_steps(size_t *ret_count)
 		{ "serial", update_run_serial, update_undo_serial },
 		{ "build", update_run_build, update_undo_build },
 		{ "rails", update_run_rails, NULL },
+		{ "catalog", update_run_inspect, NULL },
 		{ "changes", update_run_changes, update_undo_changes },
 		{ "journal", update_run_store, NULL },
 		{ "publish", update_run_publish, NULL },

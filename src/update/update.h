@@ -73,6 +73,9 @@ enum { UPDATE_REASON_MAX = 384 }; /* bytes of details with their NUL */
 
 /** What the steps do outside. */
 typedef struct {
+	/* Look at the version that is to be served, before anything is stored. An error ends the commit. NULL: nothing
+	 * to look for. */
+	knot_err_t (*inspect)(const zone_contents_t *base, const zone_contents_t *next, void *ctx);
 	/* Store the change durably. Not called for UPDATE_STORES_NOTHING. An error ends the commit; reason: as
 	 * update_t.reason, "" at first. */
 	knot_err_t (*store)(const update_record_t *record, char *reason, void *ctx);
