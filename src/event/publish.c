@@ -23,16 +23,19 @@ static void publish_step(zone_contents_t *take_contents, void *ctx)
 }
 
 /*
- * An image is the version that the changes after its serial lead on from. If a serial is given a second time, the image
- * of the first one must not be there.
+ * An image is the version that the changes after its serial lead on from. If a serial is given a second time, as by the
+ * transfer of another zone, the image of the first one must not be there. Neither must the changes that lead to it,
+ * where the new version comes without any (a note).
  */
-static knot_err_t publish_guard_image(const publish_t *publish, const update_record_t *record)
+static knot_err_t publish_guard_serial(const publish_t *publish, const update_record_t *record)
 {
 	size_t removed;
-	if (record->is_whole || !record->has_base || update_serial_is_newer(record->serial_to, record->serial_from)) {
+	if (!record->has_base || update_serial_is_newer(record->serial_to, record->serial_from)) {
 		return KNOT_OK;
 	}
-	return images_remove(publish->images, &record->origin, 1, &removed);
+	knot_err_t err = images_remove(publish->images, &record->origin, 1, &removed);
+	bool is_note = !record->is_whole && record->payload.len == 0;
+	return err == KNOT_OK && is_note ? changes_drop(publish->store.journal, record->origin) : err;
 }
 
 /* The image, and what is being saved as the next one: a start goes on from there. */
@@ -59,7 +62,7 @@ static void publish_go_unstored(const publish_t *publish, const update_record_t 
 static knot_err_t publish_store(const update_record_t *record, char *reason, void *ctx)
 {
 	publish_t *publish = ctx;
-	knot_err_t err = publish_guard_image(publish, record);
+	knot_err_t err = publish_guard_serial(publish, record);
 	publish->store.limits.borders = publish_borders;
 	publish->store.limits.borders_ctx = publish;
 	err = err == KNOT_OK ? changes_store(&publish->store, record, reason) : err;

@@ -544,6 +544,47 @@ class Model(RuleBasedStateMachine):
                 zone.seen = None
 
 
+@pytest.mark.parametrize("items", ["zonefile-sync: 0", "zonefile-sync: -1\n    journal-content: all"], ids=["changes", "all"])
+def test_another_zone_of_an_old_serial(items, monkeypatch):
+    """The primary has lost its zone and begins again: after zone-retransfer no difference leads from before, and a kill brings nothing back."""
+    monkeypatch.setitem(SECONDARY, "b.test.", items)
+    pair = Model()
+    primary, secondary, zone = pair.primary, pair.secondary, Zone("b.test.", Version(1, frozenset(FIXED)), {}, {})
+    try:
+        pair.configure(primary, secondary, PRIMARY, "notify")
+        pair.configure(secondary, primary, SECONDARY, "master")
+        pair.write(zone, zone.served)
+        primary.start()
+        secondary.start()
+        secondary.command("zone-refresh", zone)
+
+        def add(owner):
+            message = update_message(zone, [("add", (owner, "A", "192.0.2.1"))], False)
+            assert dns.query.tcp(message, "127.0.0.1", 30 * PATIENCE, primary.daemon.port).rcode() == dns.rcode.NOERROR
+            wait_until(lambda: secondary.read(zone) == primary.read(zone), pair.logs)
+            return primary.read(zone)
+        wait_until(lambda: secondary.read(zone) == zone.served, pair.logs)
+        add("two")
+        add("three")
+        primary.client.stream.close()
+        primary.daemon.stop()
+        shutil.rmtree(primary.daemon.dir / "db")
+        other = Version(2, frozenset({*FIXED, ("other", "A", "192.0.2.77")}))
+        pair.write(zone, other)
+        primary.start()
+        wait_until(lambda: primary.read(zone) == other, pair.logs)
+        assert secondary.command("zone-retransfer", zone, flags="B") == ""
+        assert secondary.read(zone) == other
+        assert transferred(secondary, zone, zone.served) == (other, False), secondary.log()
+        last = add("four")
+        assert last.serial == 3 and transferred(secondary, zone, other) == (last, True), secondary.log()
+        secondary.restart(9)
+        wait_until(lambda: secondary.read(zone) is not None, secondary.log)
+        assert secondary.read(zone) in ((last,) if "all" in items else (last, other)), secondary.log()
+    finally:
+        pair.teardown()
+
+
 def test_model(capsys):
     begin = time.monotonic()
     run_state_machine_as_test(hypothesis.seed(SEED)(Model), settings=hypothesis.settings(
