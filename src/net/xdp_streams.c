@@ -100,6 +100,7 @@ static void streams_end(xdp_streams_t *streams, kxdp_tcp_t *stack, size_t at, ui
 	xdp_stream_t stream = streams->items[at];
 	streams->items[at] = streams->items[--streams->count];
 	transfer_service_end(streams->service, stream.transfer, now_us);
+	kxdp_tcp_release(stack, stream.conn);
 	if (stream.is_ended) {
 		kxdp_tcp_close(stack, stream.conn);
 	} else {

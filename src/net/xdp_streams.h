@@ -39,7 +39,10 @@ void xdp_streams_done(xdp_streams_t *streams, uint64_t now_us);
 /** Is there room for one more? False: too many. */
 bool xdp_streams_have_room(const xdp_streams_t *streams);
 
-/** Begin the transfer that the engine decided on, in its read section; there is room. False: no memory. */
+/**
+ * Begin the transfer that the engine decided on, in its read section; there is room. The caller holds the connection
+ * (kxdp_tcp_hold()), which is released at the transfer's end. False: no memory.
+ */
 bool xdp_streams_begin(xdp_streams_t *streams, kxdp_tcp_conn_t conn, const answer_source_t *source,
 		const answer_aside_t *aside, uint64_t now_us);
 

@@ -82,7 +82,9 @@ static void xdp_tcp_take_stream(void *ctx, const state_t *state, const answer_so
 	(void)state, (void)request, (void)report;
 	static sys_log_repeats_t repeats;
 	tcp->has_failed = !xdp_streams_begin(&tcp->streams, tcp->asking, source, aside, tcp->turn.answer.now_us);
-	if (tcp->has_failed) {
+	if (!tcp->has_failed) {
+		kxdp_tcp_hold(xdp_tcp_stack_of(tcp), tcp->asking);
+	} else {
 		sys_log_repeated(&repeats, SYS_LOG_SERVER, LOG_WARNING,
 				"TCP over XDP, transfer refused (not enough memory)");
 	}
@@ -300,9 +302,12 @@ static void xdp_tcp_set_way(xdp_tcp_t *tcp, kxdp_tcp_t *stack, kxdp_tcp_conn_t c
 	}
 	tcp->outbox->made = NULL;
 	later->way.xdp.conn = conn;
+	bool is_first = later_conns_find(&tcp->later, conn) == NULL;
 	if (later_conns_add(&tcp->later, conn) != KNOT_OK) {
 		traffic_drop(tcp->traffic, TRAFFIC_DROP_NO_MEMORY);
 		kxdp_tcp_abort(stack, conn);
+	} else if (is_first) {
+		kxdp_tcp_hold(stack, conn);
 	}
 }
 
@@ -325,7 +330,11 @@ void xdp_tcp_write_later(xdp_tcp_t *tcp, const later_t *later)
 	kxdp_tcp_t *stack = xdp_tcp_stack_of(tcp);
 	kxdp_tcp_conn_t conn = later->way.xdp.conn;
 	assert(stack != NULL && conn != 0);
+	bool is_known = later_conns_find(&tcp->later, conn) != NULL;
 	later_conn_t left = later_conns_sub(&tcp->later, conn);
+	if (is_known && left.count == 0) {
+		kxdp_tcp_release(stack, conn);
+	}
 	if (later->reply_len > 0 && kxdp_tcp_room(stack, conn) > 0 &&
 			!kxdp_tcp_write(stack, conn, later->bytes - FRAME_HEAD, FRAME_HEAD + later->reply_len)) {
 		/* The peer takes nothing of what it asked for, or there is no memory. */

@@ -28,6 +28,7 @@ refresh_failure_t refresh_failure_of(const stream_in_t *stream)
 	case STREAM_IN_EXPIRED: return REFRESH_EXPIRED;
 	case STREAM_IN_SINK: return stream->err == KNOT_ENOMEM ? REFRESH_LOCAL : REFRESH_UNFIT;
 	case STREAM_IN_MALFORMED:
+	case STREAM_IN_TRUNCATED:
 	case STREAM_IN_RCODE:
 	case STREAM_IN_UNSUPPORTED:
 	case STREAM_IN_BAD_SOA:

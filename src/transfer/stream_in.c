@@ -88,6 +88,15 @@ static bool stream_open(const stream_in_query_t *query, knot_bytes_t wire, knot_
 	       knot_name_eq(rr.owner, query->zone);
 }
 
+/* An answer of which TC says that it isn't all. */
+static bool stream_is_truncated(const stream_in_query_t *query, knot_bytes_t wire)
+{
+	knot_message_t message;
+	const uint16_t must = KNOT_FLAG_QR | KNOT_FLAG_TC;
+	return knot_message_begin(wire, &message) == KNOT_OK && message.id == query->id &&
+	       (message.flags & must) == must;
+}
+
 /* ---- Records ---- */
 
 static void stream_fail(stream_in_t *s, stream_in_fault_t fault)
@@ -393,7 +402,8 @@ stream_in_state_t stream_in_read(stream_in_t *stream, knot_bytes_t wire, uint8_t
 	stream->message_count++;
 	stream->byte_count += wire.len;
 	if (!stream_open(&stream->query, wire, &message)) {
-		stream_fail(stream, STREAM_IN_MALFORMED);
+		stream_fail(stream,
+				stream_is_truncated(&stream->query, wire) ? STREAM_IN_TRUNCATED : STREAM_IN_MALFORMED);
 		return stream->state;
 	}
 	envelope_t envelope = { .rcode = message.flags & KNOT_RCODE_MASK };
@@ -430,6 +440,7 @@ static const struct {
 	knot_err_t err;
 } fault_rows[STREAM_IN_FAULT_COUNT] = {
 	[STREAM_IN_MALFORMED] = { NULL, KNOT_EMALF },
+	[STREAM_IN_TRUNCATED] = { NULL, KNOT_EFEWDATA },
 	[STREAM_IN_RCODE] = { "server responded with error", KNOT_EDENIED },
 	[STREAM_IN_UNSUPPORTED] = { "not supported by remote", KNOT_ENOTSUP },
 	[STREAM_IN_BAD_SOA] = { "malformed response SOA", KNOT_EMALF },

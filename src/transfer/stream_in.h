@@ -40,6 +40,7 @@ typedef enum {
 /** Why a stream failed. stream_in_print() has the texts. */
 typedef enum {
 	STREAM_IN_MALFORMED,     /* a message can't be read, or answers something else, or records are out of order */
+	STREAM_IN_TRUNCATED,     /* a message says that records are missing (TC), which none in a stream may */
 	STREAM_IN_RCODE,         /* the primary answered with an error: `rcode` */
 	STREAM_IN_UNSUPPORTED,   /* IXFR was answered without records */
 	STREAM_IN_BAD_SOA,       /* the answer doesn't begin with the zone's SOA */

@@ -133,6 +133,26 @@ def test_several_beside_slow_and_broken_ones(server, pair):
     assert server.log().count("finished") >= 8
 
 
+@pytest.mark.parametrize("item, survives", [("tcp-outbuf-max-size: 64M", True), ("ring-size: 1024", False), ("tcp: off", False)])
+def test_reload_during_a_transfer(server, pair, item, survives):
+    """New limits end nothing. Where the workers are made again, or TCP goes, a client hears of it at once, and transfers are served afterwards."""
+    asked = query("large")
+    with connect(pair, rcvbuf=4096) as sock:
+        send(sock, asked)
+        sock.recv(1000, socket.MSG_PEEK)
+        text = server.path.read_text()
+        server.path.write_text(re.sub("    tcp: on", f"    {item}" if item.startswith("tcp: ") else rf"\g<0>\n    {item}", text))
+        server.knotc("reload", timeout=60)
+        if survives:
+            assert read_raw(sock, NAMES + 5)
+        else:
+            with pytest.raises((ConnectionResetError, StopIteration, AssertionError)):
+                read_raw(sock, NAMES + 5)
+            wait_until(lambda: "connection ended early" in server.log(), "the end of the transfer")
+    if item != "tcp: off":
+        assert axfr(pair, "example") == content(server, "example")
+
+
 def test_too_many_at_once(server, pair):
     """Beyond 1024 transfers of a worker the next is answered with SERVFAIL; when one has gone, there is room again."""
     asked, signed = query("large"), query("example", key=True)

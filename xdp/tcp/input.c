@@ -192,6 +192,24 @@ void kxdp_tcp_resume(kxdp_tcp_t *tcp, kxdp_tcp_conn_t id)
 
 /* ---- output ---- */
 
+void kxdp_tcp_hold(kxdp_tcp_t *tcp, kxdp_tcp_conn_t id)
+{
+	conn_t *conn = tcp_conn_of_id(tcp, id);
+	if (conn != NULL) {
+		assert((conn->flags & CONN_HOLDS) != CONN_HOLDS);
+		conn->flags = (uint16_t)(conn->flags + CONN_HOLD_ONE);
+	}
+}
+
+void kxdp_tcp_release(kxdp_tcp_t *tcp, kxdp_tcp_conn_t id)
+{
+	conn_t *conn = tcp_conn_of_id(tcp, id);
+	if (conn != NULL) {
+		assert((conn->flags & CONN_HOLDS) != 0);
+		conn->flags = (uint16_t)(conn->flags - CONN_HOLD_ONE);
+	}
+}
+
 size_t kxdp_tcp_room(kxdp_tcp_t *tcp, kxdp_tcp_conn_t id)
 {
 	const conn_t *conn = tcp_conn_of_id(tcp, id);

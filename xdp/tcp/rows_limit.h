@@ -28,6 +28,14 @@ static const script_row_t limit_rows[] = {
 							       "FA 1 3\nstat idle_closed 1\nstat inbuf 0\n" },
 	{ "512 bytes of a long request do", OPEN "time +8s\n< A 1 1 len=1000\nread 1000 use=0\ntime +8s\n> A 1 1001\n> "
 						 "none\nstat idle_closed 0\n" },
+	{ "a reply that is promised (an update, a transfer) puts FIN off",
+			OPEN "< A 1 1 len=9\nread 9\nhold\nhold\n> A 1 10\ntime +9s\ntime +9s\ntime +9s\nrelease\ntime "
+			     "+9s\n> none\n"
+			     "write 100\nrelease\n> A 1 10 len=100\n< A 10 101\ntime +9s\n> none\ntime +1100ms\n> FA "
+			     "101 10\n" },
+	{ "… unless the peer takes nothing",
+			OPEN "< A 1 1 win=0 len=9\nread 9\nhold\nwrite 100\n> A 1 10\ntime "
+			     "+11s\ndrain\ntime +10s\ndrain\nstat idle_reset 1\nstat clients 0\nrelease\n" },
 	{ "a reply that isn't acknowledged puts FIN off, RST comes in its time", OPEN
 			"< A 1 1 win=0 len=9\nread 9\nwrite 100\n> A 1 10\ntime +11s\ndrain\nstat idle_closed 0\ntime "
 			"+10s\ndrain\nstat idle_reset 1\nstat clients 0\n" },

@@ -371,6 +371,10 @@ static void script_do_other(run_t *run, char **words)
 		kxdp_tcp_close(run->tcp, client->conn);
 	} else if (strcmp(words[0], "abort") == 0) {
 		kxdp_tcp_abort(run->tcp, client->conn);
+	} else if (strcmp(words[0], "hold") == 0) {
+		kxdp_tcp_hold(run->tcp, client->conn);
+	} else if (strcmp(words[0], "release") == 0) {
+		kxdp_tcp_release(run->tcp, client->conn);
 	} else if (strcmp(words[0], "abort-all") == 0) {
 		kxdp_tcp_abort_all(run->tcp);
 	} else if (strcmp(words[0], "drain") == 0) {

@@ -120,6 +120,8 @@ enum {
 	CONN_PEER_FIN = 1 << 6, /* taken in */
 	CONN_FIN = 1 << 7,      /* ours follows the last byte */
 	CONN_SYN_RESENT = 1 << 8,
+	CONN_HOLD_ONE = 1 << 14, /* how many reasons the application has to write later: see kxdp_tcp_hold() */
+	CONN_HOLDS = 3 << 14,
 };
 
 typedef struct {

@@ -120,6 +120,14 @@ void kxdp_tcp_consume(kxdp_tcp_t *tcp, kxdp_tcp_conn_t conn, size_t len);
 void kxdp_tcp_resume(kxdp_tcp_t *tcp, kxdp_tcp_conn_t conn);
 
 /**
+ * The application will write to the connection by itself: it isn't idle meanwhile, unless its peer leaves unread what
+ * was written. At most three reasons of a connection at once, each ended by kxdp_tcp_release(). Nothing if the
+ * connection is gone.
+ */
+void kxdp_tcp_hold(kxdp_tcp_t *tcp, kxdp_tcp_conn_t conn);
+void kxdp_tcp_release(kxdp_tcp_t *tcp, kxdp_tcp_conn_t conn);
+
+/**
  * Bytes that kxdp_tcp_write() would take now, memory permitting; 0 when the connection is gone. While a connection's
  * peer has acknowledged everything there is always room for the longest reply, unless outbuf_max itself is less.
  */

@@ -264,6 +264,8 @@ static void timer_expire_first(kxdp_tcp_t *tcp, unsigned list, uint32_t number)
 		timer_resend_syn_ack(tcp, list, number);
 	} else if (list == LIST_TIME_WAIT) {
 		tcp_conn_free(tcp, number);
+	} else if (list == LIST_IDLE && conn->flags & CONN_HOLDS && !timer_has_output(tcp, conn)) {
+		tcp_conn_enlist(tcp, number, LIST_IDLE); /* the peer waits, not we */
 	} else if (list == LIST_IDLE && tcp->limits.idle_close_us < tcp->limits.idle_reset_us &&
 			timer_has_output(tcp, conn)) {
 		tcp_conn_move(tcp, number, LIST_IDLE_CLOSED); /* not idle: it waits for its peer, but not for ever */

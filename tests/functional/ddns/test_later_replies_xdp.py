@@ -63,6 +63,25 @@ def test_a_connection_waits_for_its_answers(server, pair):
     assert query.id.to_bytes(2, "big") in [reply[:2] for reply in replies if not reply[2] & 0x28]
 
 
+def test_idle_close_waits_for_a_reply(make_knotd, pair):
+    """A connection whose update waits isn't idle, however long that takes; afterwards it is."""
+    daemon = make_knotd(pair.server)
+    daemon.port = 53
+    start(daemon, listen=(), text=f"xdp:\n    listen: {pair.server_if}@53\n    tcp: on\n    tcp-idle-close-timeout: 1\n    tcp-idle-reset-timeout: 2\n")
+    daemon.wait_log("initialized XDP interface")
+    daemon.knotc("zone-begin", "example")
+    with connect(daemon, pair.server4, pair.client) as sock:
+        sock.sendall(framed(update(1)) + framed(update(2)))
+        daemon.wait_log("blocked zone update due to open control transaction")
+        sock.settimeout(3.5)        # an absence: neither FIN nor RST
+        with pytest.raises(TimeoutError):
+            sock.recv(1)
+        daemon.knotc("zone-abort", "example")
+        sock.settimeout(ANSWER_S)
+        assert {read_message(sock)[:4] for _ in range(2)} == {b"\0\1\xa8\0", b"\0\2\xa8\0"}
+        assert read_message(sock) == b""        # the idle close
+
+
 def test_half_closed_client(server, pair):
     with connect(server, pair.server4, pair.client) as sock:
         sock.sendall(framed(update(1)))
