@@ -67,7 +67,9 @@ static void refresh_finish(refresh_run_t *take_run, knot_err_t err)
 {
 	server_t *server = take_run->server;
 	entry_t *entry = take_run->entry;
-	job_outcome_t outcome = { .load = take_run->refresh.is_updated ? LOAD_EDITED : LOAD_UNCHANGED };
+	job_outcome_t outcome = { .load = take_run->has_expired ? LOAD_DROPPED : LOAD_UNCHANGED };
+	outcome.load = take_run->refresh.is_updated ? LOAD_EDITED : outcome.load;
+	outcome.reason = err != KNOT_OK && take_run->reason[0] != '\0' ? strdup(take_run->reason) : NULL;
 	outcome.is_quiet = take_run->refresh.is_updated &&
 			   take_run->remotes[take_run->refresh.source]->block_notify_after_transfer;
 	refresh_keep_source(take_run);
@@ -102,6 +104,7 @@ static remote_verdict_t refresh_on_transfer(remote_request_t *request, knot_byte
 {
 	static _Thread_local uint8_t scratch[KNOT_RDATA_MAX];
 	refresh_run_t *run = (refresh_run_t *)request;
+	refresh_look_at_expire(run);
 	if (!run->transfer->is_begun) {
 		refresh_begin_transfer(run);
 	}
@@ -158,6 +161,7 @@ static void refresh_on_end(remote_request_t *request, knot_err_t err)
 		refresh_finish(run, err);
 		return;
 	}
+	refresh_look_at_expire(run);
 	if (err != KNOT_OK) {
 		event = refresh_event_of_loss(run, err);
 		if (request->is_stream) {
@@ -171,7 +175,8 @@ static void refresh_on_end(remote_request_t *request, knot_err_t err)
 			.kind = REFRESH_EVENT_SOA, .now_s = sys_clock_wall(), .answer = run->answer
 		};
 	}
-	bool is_whole = err == KNOT_OK && request->is_stream && run->transfer->stream.state == STREAM_IN_DONE;
+	bool is_whole = err == KNOT_OK && request->is_stream && run->transfer->stream.state == STREAM_IN_DONE &&
+			!run->transfer->is_void;
 	if (!is_whole) {
 		refresh_drop_transfer(run);
 	}
@@ -419,6 +424,17 @@ void server_plan_refresh(server_t *server, entry_t *entry, event_t ended, job_ou
 	(void)jobs_plan(&server->jobs, entry, EVENT_REFRESH, refresh_due_ms(rest->timers.next_refresh_s), 0);
 }
 
+void refresh_drop_contents(server_t *server, entry_t *entry)
+{
+	sys_mutex_lock(&server->jobs.lock);
+	entry->save = SAVE_NONE;
+	server_edit_t *edit = server_edit_drop(server, entry_name(entry));
+	server_compact_forget(server, entry);
+	sys_mutex_unlock(&server->jobs.lock);
+	server_edit_free(server, edit);
+	publish_drop(entry_zone(entry), &entry->source);
+}
+
 knot_err_t server_run_expire(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
 {
 	(void)how;
@@ -426,16 +442,9 @@ knot_err_t server_run_expire(server_t *server, entry_t *entry, unsigned how, job
 	rest_t *rest = rests_find(&server->rests, entry_name(entry));
 	uint64_t expire_s = rest != NULL ? rest->timers.next_expire_s : 0;
 	bool is_due = expire_s != 0 && expire_s <= sys_clock_wall();
-	server_edit_t *edit = NULL;
-	if (is_due) {
-		entry->save = SAVE_NONE;
-		edit = server_edit_drop(server, entry_name(entry));
-		server_compact_forget(server, entry);
-	}
 	sys_mutex_unlock(&server->jobs.lock);
-	server_edit_free(server, edit);
 	if (is_due) {
-		publish_drop(entry_zone(entry), &entry->source);
+		refresh_drop_contents(server, entry);
 		outcome->load = LOAD_DROPPED;
 	}
 	return KNOT_OK;

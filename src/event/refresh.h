@@ -19,6 +19,7 @@ typedef struct {
 	stream_in_t stream;
 	zone_builder_t *builder; /* owned: of a whole zone */
 	bool has_update;
+	bool is_void;    /* the contents that it changes were dropped: the rest of it is read and forgotten */
 	update_t update; /* if has_update: of changes */
 	bool is_benevolent, is_begun;
 	uint64_t begun_ns;
@@ -26,8 +27,10 @@ typedef struct {
 } refresh_transfer_t;
 
 typedef struct {
-	remote_request_t request; /* first: callbacks get it */
-	bool is_notified;         /* a primary asked for the run */
+	remote_request_t request;      /* first: callbacks get it */
+	bool is_notified;              /* a primary asked for the run */
+	bool has_expired;              /* while it goes on */
+	char reason[FAULT_REASON_MAX]; /* what failed last: "remote p, address 192.0.2.1@53, failed (…)" */
 	job_step_t step;
 	server_t *server;
 	entry_t *entry;
@@ -41,6 +44,11 @@ typedef struct {
 	refresh_transfer_t *transfer; /* owned; NULL: none is on its way */
 } refresh_run_t;
 
+/* ---- refresh.c ---- */
+
+/** Drop the zone's contents, as it has expired. In its turn, without locks. */
+void refresh_drop_contents(server_t *server, entry_t *entry);
+
 /* ---- refresh_log.c ---- */
 
 /** Log a line of an answer's: "AXFR, incoming, remote …, <text>". */
@@ -48,7 +56,7 @@ __attribute__((format(printf, 4, 5))) void refresh_log(
 		const refresh_run_t *run, int level, const char *operation, const char *format, ...);
 
 /** Log what the machine says. */
-void refresh_log_notes(const refresh_run_t *run, const refresh_step_t *step);
+void refresh_log_notes(refresh_run_t *run, const refresh_step_t *step);
 
 /** Log the end of a stream; has_failed says so for another reason than the stream's own. */
 void refresh_log_stream(const refresh_run_t *run);
@@ -63,6 +71,9 @@ void refresh_begin_transfer(refresh_run_t *run);
 
 /** Drop what has come of one. */
 void refresh_drop_transfer(refresh_run_t *run);
+
+/** Drop the contents if the zone's time is over: a slow primary doesn't hold that up. By the run's thread. */
+void refresh_look_at_expire(refresh_run_t *run);
 
 /** Apply what has come whole. In a worker. */
 refresh_event_t refresh_apply(refresh_run_t *run);

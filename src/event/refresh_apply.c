@@ -67,6 +67,10 @@ static knot_err_t refresh_sink_begin(stream_in_kind_t kind, uint32_t serial, voi
 	}
 	refresh_log(run, LOG_INFO, "IXFR, incoming", "started");
 	const zone_contents_t *base = zone_contents(entry_zone(run->entry));
+	if (base == NULL) {
+		transfer->is_void = true; /* the zone has expired since it was asked for */
+		return KNOT_OK;
+	}
 	knot_err_t err = update_begin(run->params.zone, UPDATE_TRANSFER, base, &transfer->update);
 	transfer->has_update = err == KNOT_OK;
 	return err;
@@ -84,6 +88,9 @@ static knot_err_t refresh_sink_change(refresh_transfer_t *transfer, const zone_r
 static knot_err_t refresh_sink_record(const zone_rr_t *rr, bool is_added, void *ctx)
 {
 	refresh_transfer_t *transfer = ((refresh_run_t *)ctx)->transfer;
+	if (transfer->is_void) {
+		return KNOT_OK;
+	}
 	return transfer->has_update ? refresh_sink_change(transfer, rr, is_added)
 				    : zone_builder_put(transfer->builder, rr->owner, rr->type, rr->ttl, rr->rdata);
 }
@@ -133,6 +140,23 @@ void refresh_drop_transfer(refresh_run_t *run)
 		free(transfer);
 		run->transfer = NULL;
 	}
+}
+
+void refresh_look_at_expire(refresh_run_t *run)
+{
+	refresh_t *refresh = &run->refresh;
+	uint64_t now_s = sys_clock_wall(), expire_s = refresh->state.next_expire_s;
+	if (expire_s == 0 || expire_s > now_s || zone_contents(entry_zone(run->entry)) == NULL) {
+		return;
+	}
+	if (run->transfer != NULL && run->transfer->has_update) {
+		update_end(&run->transfer->update);
+		run->transfer->has_update = false;
+		run->transfer->is_void = true;
+	}
+	refresh_drop_contents(run->server, run->entry);
+	refresh_expire(refresh, now_s);
+	run->has_expired = true;
 }
 
 /* ---- Applying ---- */

@@ -48,7 +48,7 @@ static void refresh_print_prefix(const refresh_run_t *run, const refresh_note_t 
 	snprintf(text, PREFIX_MAX + 32, "%s%s", operation, peer);
 }
 
-static void refresh_log_note(const refresh_run_t *run, const refresh_note_t *note)
+static void refresh_log_note(refresh_run_t *run, const refresh_note_t *note)
 {
 	char text[REFRESH_TEXT_MAX], addr[CONF_ADDR_TEXT_MAX] = "", when[40] = "", prefix[PREFIX_MAX + 32];
 	int level;
@@ -68,11 +68,14 @@ static void refresh_log_note(const refresh_run_t *run, const refresh_note_t *not
 	safe.remote = note->remote < run->params.remote_count ? note->remote : 0;
 	safe.address = (uint16_t)address;
 	refresh_print(&safe, &words, text, &level, &kind);
+	if (note->kind == REFRESH_NOTE_ADDRESS_FAILED) {
+		snprintf(run->reason, sizeof(run->reason), "%.*s", (int)sizeof(run->reason) - 1, text);
+	}
 	refresh_print_prefix(run, &safe, kind, prefix);
 	log_zone(level, run->params.zone, "%s%s", prefix, text);
 }
 
-void refresh_log_notes(const refresh_run_t *run, const refresh_step_t *step)
+void refresh_log_notes(refresh_run_t *run, const refresh_step_t *step)
 {
 	for (unsigned i = 0; i < step->note_count; i++) {
 		refresh_log_note(run, &step->notes[i]);

@@ -22,7 +22,7 @@ timer_db_t *timer_sync_open(const conf_database_t *conf)
 
 timer_values_t timer_sync_read(timer_db_t *db, knot_name_t zone)
 {
-	timer_values_t values = { { 0 } };
+	timer_values_t values = { .at = { 0 } };
 	knot_err_t err = timer_db_read(db, zone, &values);
 	if (err != KNOT_OK && err != KNOT_ENOENT) {
 		log_zone(LOG_ERR, zone, "failed to load persistent timers (%s)", knot_strerror(err));
@@ -120,7 +120,7 @@ static bool timer_sync_fill(server_t *server, entry_t *entry, timer_sync_t *ret_
 	if (rest != NULL) {
 		timers_state_put(&rest->timers, &ret_times->values);
 		ret_times->mask |= 1u << TIMER_NEXT_REFRESH | 1u << TIMER_NEXT_EXPIRE | 1u << TIMER_MASTER_PIN_HIT |
-				   1u << TIMER_LAST_REFRESH_OK | 1u << TIMER_LAST_NOTIFIED;
+				   1u << TIMER_LAST_REFRESH_OK | 1u << TIMER_LAST_NOTIFIED | TIMER_LAST_MASTER_BIT;
 		ret_times->values.at[TIMER_LAST_NOTIFIED] = rest->last_notified;
 	}
 	ret_times->values.at[TIMER_LAST_FLUSH] = flush_s;
@@ -164,11 +164,7 @@ knot_err_t server_read_times(server_t *server, entry_t *entry, timer_record_t *r
 	sys_mutex_lock(&server->jobs.lock);
 	(void)timer_sync_fill(server, entry, &now);
 	sys_mutex_unlock(&server->jobs.lock);
-	for (timer_kind_t kind = 0; kind < TIMER_COUNT; kind++) {
-		if ((now.mask >> kind & 1) != 0) {
-			ret_record->values.at[kind] = now.values.at[kind];
-		}
-	}
+	timer_record_set(ret_record, &now.values, now.mask);
 	return KNOT_OK;
 }
 

@@ -25,7 +25,7 @@ KNOT_MUST_USE knot_err_t timer_sync_drop(
 typedef struct {
 	knot_name_t zone;
 	timer_values_t values;
-	uint32_t mask; /* 1 << timer_kind_t: which of them are known */
+	uint32_t mask; /* which of them are known, as timer_record_set() has it */
 } timer_sync_t;
 
 /**

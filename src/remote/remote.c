@@ -17,10 +17,11 @@
 
 enum {
 	REMOTE_EVENTS = 128,
-	REMOTE_TICK_MS = 50,   /* how late the end of a time limit may be noticed */
-	REMOTE_LINGER_MS = 50, /* before a connection is closed that carried questions and isn't kept */
-	REMOTE_SPREAD = 16,    /* questions on a connection before another one is opened */
-	REMOTE_READS_MAX = 16, /* of a connection before others have their turn */
+	REMOTE_TICK_MS = 50,    /* how late the end of a time limit may be noticed */
+	REMOTE_LINGER_MS = 50,  /* before a connection is closed that carried questions and isn't kept */
+	REMOTE_SPREAD = 16,     /* questions on a connection before another one is opened */
+	REMOTE_READS_MAX = 16,  /* of a connection before others have their turn */
+	REMOTE_READ_MAX = 4096, /* bytes of plain answers before that: some dozens, which take a millisecond */
 };
 
 struct remote {
@@ -207,8 +208,10 @@ static void wire_send(remote_t *remote, wire_t *wire)
 static void wire_receive(remote_t *remote, wire_t *wire)
 {
 	remote_end_t end = { remote, wire->peer };
-	for (unsigned i = 0; i < REMOTE_READS_MAX; i++) {
+	bool is_plain = wire->link.stream_count == 0;
+	for (unsigned i = 0; i < (is_plain ? 1 : REMOTE_READS_MAX); i++) {
 		knot_mut_bytes_t room = link_room(&wire->link);
+		room.len = is_plain && room.len > REMOTE_READ_MAX ? REMOTE_READ_MAX : room.len;
 		if (room.len == 0) {
 			wire_fail(remote, wire, KNOT_ENOMEM);
 			return;

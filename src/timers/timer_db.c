@@ -209,7 +209,6 @@ static int timer_store(timer_write_t *write, knot_name_t zone, const timer_recor
 
 knot_err_t timer_write_put(timer_write_t *write, knot_name_t zone, const timer_values_t *values, uint32_t mask)
 {
-	assert(mask >> TIMER_COUNT == 0);
 	timer_record_t record;
 	int code;
 	knot_err_t err = timer_load(write->db, write->txn, zone, &record, &code);
@@ -218,11 +217,7 @@ knot_err_t timer_write_put(timer_write_t *write, knot_name_t zone, const timer_v
 	} else if (err != KNOT_OK) {
 		return timer_note(write, code);
 	}
-	for (timer_kind_t kind = 0; kind < TIMER_COUNT; kind++) {
-		if ((mask >> kind & 1) != 0) {
-			record.values.at[kind] = values->at[kind];
-		}
-	}
+	timer_record_set(&record, values, mask);
 	return timer_note(write, timer_store(write, zone, &record));
 }
 

@@ -51,7 +51,7 @@ typedef struct timer_write timer_write_t;
 KNOT_MUST_USE knot_err_t timer_db_begin(timer_db_t *db, timer_write_t **ret_write, sys_lmdb_reason_t *ret_reason);
 
 /**
- * Set the values of a zone that `mask` names (bits 1 << timer_kind_t); others, and what else its record has, stay. A
+ * Set the values of a zone that `mask` names (as timer_record_set()); others, and what else its record has, stay. A
  * damaged record is replaced. A record that stays the same isn't written. KNOT_ESPACE, KNOT_EFILE …: discard.
  */
 KNOT_MUST_USE knot_err_t timer_write_put(

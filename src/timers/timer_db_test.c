@@ -45,7 +45,7 @@ static void put(timer_db_t *db, const char *zone, timer_kind_t kind, uint64_t va
 	uint8_t wire[KNOT_NAME_MAX];
 	timer_write_t *write;
 	sys_lmdb_reason_t reason;
-	timer_values_t values = { { 0 } };
+	timer_values_t values = { .at = { 0 } };
 	values.at[kind] = value;
 	assert_int_equal(timer_db_begin(db, &write, &reason), KNOT_OK);
 	assert_int_equal(timer_write_put(write, name_of(zone, wire), &values, 1u << kind), KNOT_OK);
@@ -150,7 +150,7 @@ static void test_a_damaged_record_is_its_zones_only(void **state)
 {
 	(void)state;
 	uint8_t wire[KNOT_NAME_MAX];
-	timer_values_t values = { { 77 } };
+	timer_values_t values = { .at = { 77 } };
 	assert_int_equal(mkdir(folder, 0770), 0);
 	put_raw("a.", "\x81\0\0", 3);
 	put_raw("b.", "\x81\0\0\0\0\0\0\0\5", 9);
@@ -219,7 +219,7 @@ static void test_full(void **state)
 	for (unsigned i = 0; err == KNOT_OK && i < COUNT; i++) {
 		char zone[16];
 		uint8_t wire[KNOT_NAME_MAX];
-		timer_values_t values = { { i + 1, i + 1 } };
+		timer_values_t values = { .at = { i + 1, i + 1 } };
 		snprintf(zone, sizeof(zone), "z%u.", i);
 		err = timer_write_put(write, name_of(zone, wire), &values, 3);
 	}
@@ -260,7 +260,7 @@ static void test_damage_anywhere(void **state)
 		for (unsigned i = 0; i < ZONES; i++) {
 			char zone[16];
 			uint8_t wire[KNOT_NAME_MAX];
-			timer_values_t values = { { i + 1, i + 1, 1, timer_of_serial(i), 0, 0, 0, i } };
+			timer_values_t values = { .at = { i + 1, i + 1, 1, timer_of_serial(i), 0, 0, 0, i } };
 			snprintf(zone, sizeof(zone), "z%u.", i);
 			assert_int_equal(timer_write_put(write, name_of(zone, wire), &values, 0xff), KNOT_OK);
 		}

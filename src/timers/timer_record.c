@@ -40,9 +40,8 @@ knot_err_t timer_record_read(knot_bytes_t bytes, timer_record_t *ret_record)
 		uint8_t id = knot_read_u8(&in);
 		if (id == ID_LAST_MASTER) {
 			const uint8_t *master = knot_read(&in, TIMER_MASTER_LEN);
-			record.has_last_master = master != NULL;
 			if (master != NULL) {
-				memcpy(record.last_master, master, TIMER_MASTER_LEN);
+				memcpy(record.values.last_master, master, TIMER_MASTER_LEN);
 			}
 			continue;
 		}
@@ -61,6 +60,25 @@ knot_err_t timer_record_read(knot_bytes_t bytes, timer_record_t *ret_record)
 	return KNOT_OK;
 }
 
+static bool timer_is_unset(const uint8_t master[static TIMER_MASTER_LEN])
+{
+	static const uint8_t none[TIMER_MASTER_LEN];
+	return memcmp(master, none, sizeof(none)) == 0;
+}
+
+void timer_record_set(timer_record_t *record, const timer_values_t *values, uint32_t mask)
+{
+	assert(mask >> TIMER_COUNT <= 1);
+	for (timer_kind_t kind = 0; kind < TIMER_COUNT; kind++) {
+		if ((mask >> kind & 1) != 0) {
+			record->values.at[kind] = values->at[kind];
+		}
+	}
+	if ((mask & TIMER_LAST_MASTER_BIT) != 0) {
+		memcpy(record->values.last_master, values->last_master, TIMER_MASTER_LEN);
+	}
+}
+
 size_t timer_record_write(const timer_record_t *record, uint8_t ret_bytes[static TIMER_RECORD_MAX])
 {
 	assert(record->unknown_len <= sizeof(record->unknown));
@@ -72,10 +90,10 @@ size_t timer_record_write(const timer_record_t *record, uint8_t ret_bytes[static
 		}
 	}
 	knot_write(&out, record->unknown, record->unknown_len);
-	if (record->has_last_master) {
+	if (!timer_is_unset(record->values.last_master)) {
 		/* Last, as versions of Knot DNS that don't know it take it for fields. */
 		knot_write_u8(&out, ID_LAST_MASTER);
-		knot_write(&out, record->last_master, TIMER_MASTER_LEN);
+		knot_write(&out, record->values.last_master, TIMER_MASTER_LEN);
 	}
 	assert(!out.failed);
 	return out.len;

@@ -18,13 +18,17 @@ typedef enum {
 	TIMER_COUNT
 } timer_kind_t;
 
+enum { TIMER_MASTER_LEN = 28 };
+
 /** All zero: nothing is set. */
 typedef struct {
-	uint64_t at[TIMER_COUNT]; /* by timer_kind_t */
+	uint64_t at[TIMER_COUNT];              /* by timer_kind_t */
+	uint8_t last_master[TIMER_MASTER_LEN]; /* address of the last primary: a struct sockaddr_in, sockaddr_in6 */
 } timer_values_t;
 
 enum {
-	TIMER_MASTER_LEN = 28,
+	/* In a set of kinds (1 << timer_kind_t): last_master. */
+	TIMER_LAST_MASTER_BIT = 1 << TIMER_COUNT,
 	TIMER_FIELD_LEN = 9,
 	TIMER_UNKNOWN_MAX = 32, /* fields of unknown ids; a record with more is damaged */
 	TIMER_RECORD_MAX = (TIMER_COUNT + TIMER_UNKNOWN_MAX) * TIMER_FIELD_LEN + 1 + TIMER_MASTER_LEN, /* bytes */
@@ -35,9 +39,10 @@ typedef struct {
 	timer_values_t values;
 	uint8_t unknown[TIMER_UNKNOWN_MAX * TIMER_FIELD_LEN]; /* as read */
 	size_t unknown_len;
-	uint8_t last_master[TIMER_MASTER_LEN]; /* as read; opaque */
-	bool has_last_master;
 } timer_record_t;
+
+/** Take over the values that `mask` names: 1 << timer_kind_t, TIMER_LAST_MASTER_BIT. */
+void timer_record_set(timer_record_t *record, const timer_values_t *values, uint32_t mask);
 
 /** Read a record. KNOT_EMALF: damaged; nothing of it is to be used. */
 KNOT_MUST_USE knot_err_t timer_record_read(knot_bytes_t bytes, timer_record_t *ret_record);

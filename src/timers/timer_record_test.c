@@ -27,38 +27,38 @@ static const struct {
 	const char *written; /* NULL: the same */
 	timer_values_t want;
 } rows[] = {
-	{ "empty", "", KNOT_OK, NULL, { { 0 } } },
+	{ "empty", "", KNOT_OK, NULL, { .at = { 0 } } },
 	{ "knotd 3.2.6, a secondary: it writes zeros",
 			"81000000006b02b7aa 83000000006b02bb32 890000000000000001 880000000000000000 "
 			"850000000000000000 "
 			"860000000000000000 870000000000000000 8a000000006b02c74e",
 			KNOT_OK, "81000000006b02b7aa 83000000006b02bb32 890000000000000001 8a000000006b02c74e",
-			{ { [TIMER_LAST_FLUSH] = 0x6b02b7aa,
-					[TIMER_NEXT_REFRESH] = 0x6b02bb32,
-					[TIMER_LAST_REFRESH_OK] = 1,
-					[TIMER_NEXT_EXPIRE] = 0x6b02c74e } } },
+			{ .at = { [TIMER_LAST_FLUSH] = 0x6b02b7aa,
+					  [TIMER_NEXT_REFRESH] = 0x6b02bb32,
+					  [TIMER_LAST_REFRESH_OK] = 1,
+					  [TIMER_NEXT_EXPIRE] = 0x6b02c74e } } },
 	{ "another order", "8a0000000000000005 810000000000000007", KNOT_OK, "810000000000000007 8a0000000000000005",
-			{ { [TIMER_LAST_FLUSH] = 7, [TIMER_NEXT_EXPIRE] = 5 } } },
+			{ .at = { [TIMER_LAST_FLUSH] = 7, [TIMER_NEXT_EXPIRE] = 5 } } },
 	{ "twice: the last one counts", "810000000000000007 810000000000000008", KNOT_OK, "810000000000000008",
-			{ { [TIMER_LAST_FLUSH] = 8 } } },
+			{ .at = { [TIMER_LAST_FLUSH] = 8 } } },
 	{ "unknown ids stay, behind the known ones, zeros too",
 			"f00000000000000001 880000000100000006 010000000000000000 8f0123456789abcdef", KNOT_OK,
 			"880000000100000006 f00000000000000001 010000000000000000 8f0123456789abcdef",
-			{ { [TIMER_LAST_NOTIFIED] = 0x100000006 } } },
+			{ .at = { [TIMER_LAST_NOTIFIED] = 0x100000006 } } },
 	{ "all of 3.6, last primary at the end",
 			"810000000000000001 830000000000000002 890000000000000003 880000000100000004 "
 			"850000000000000005 "
 			"860000000000000006 870000000000000007 8a0000000000000008 8c0000000000000009 "
 			"8d000000010000000a "
 			"8e0000000000000001 8b" MASTER,
-			KNOT_OK, NULL, { { 1, 2, 3, 0x100000004, 5, 6, 7, 8, 9, 0x10000000a, 1 } } },
+			KNOT_OK, NULL, { .at = { 1, 2, 3, 0x100000004, 5, 6, 7, 8, 9, 0x10000000a, 1 } } },
 	{ "last primary first", "8b" MASTER "810000000000000001", KNOT_OK, "810000000000000001 8b" MASTER,
-			{ { [TIMER_LAST_FLUSH] = 1 } } },
-	{ "an id without its value", "81", KNOT_EMALF, NULL, { { 0 } } },
-	{ "a short value", "81000000006b02b7", KNOT_EMALF, NULL, { { 0 } } },
-	{ "a short value behind a good one", "81000000006b02b7aa 83000000006b02bb", KNOT_EMALF, NULL, { { 0 } } },
-	{ "a short address", "81000000006b02b7aa 8b000a14e9", KNOT_EMALF, NULL, { { 0 } } },
-	{ "a byte too many", "81000000006b02b7aa 00", KNOT_EMALF, NULL, { { 0 } } },
+			{ .at = { [TIMER_LAST_FLUSH] = 1 } } },
+	{ "an id without its value", "81", KNOT_EMALF, NULL, { .at = { 0 } } },
+	{ "a short value", "81000000006b02b7", KNOT_EMALF, NULL, { .at = { 0 } } },
+	{ "a short value behind a good one", "81000000006b02b7aa 83000000006b02bb", KNOT_EMALF, NULL, { .at = { 0 } } },
+	{ "a short address", "81000000006b02b7aa 8b000a14e9", KNOT_EMALF, NULL, { .at = { 0 } } },
+	{ "a byte too many", "81000000006b02b7aa 00", KNOT_EMALF, NULL, { .at = { 0 } } },
 };
 
 static void test_records(void **state)
@@ -71,7 +71,7 @@ static void test_records(void **state)
 		print_message("%s\n", rows[i].what);
 		assert_int_equal(timer_record_read((knot_bytes_t){ bytes, len }, &record), rows[i].err);
 		if (rows[i].err == KNOT_OK) {
-			assert_memory_equal(&record.values, &rows[i].want, sizeof(record.values));
+			assert_memory_equal(record.values.at, rows[i].want.at, sizeof(record.values.at));
 			size_t want_len = bytes_of(rows[i].written != NULL ? rows[i].written : rows[i].hex, want);
 			assert_int_equal(timer_record_write(&record, written), want_len);
 			assert_memory_equal(written, want, want_len);
@@ -87,7 +87,7 @@ static void test_unknown_ids_are_bounded(void **state)
 	timer_record_t record;
 	knot_bytes_t most = { bytes, TIMER_UNKNOWN_MAX * TIMER_FIELD_LEN };
 	assert_int_equal(timer_record_read(most, &record), KNOT_OK);
-	record.has_last_master = true;
+	memset(record.values.last_master, 0xff, TIMER_MASTER_LEN);
 	for (timer_kind_t kind = 0; kind < TIMER_COUNT; kind++) {
 		record.values.at[kind] = UINT64_MAX;
 	}

@@ -82,14 +82,22 @@ void timers_state_put(const timers_state_t *state, timer_values_t *values)
 	values->at[TIMER_NEXT_EXPIRE] = state->next_expire_s;
 	values->at[TIMER_MASTER_PIN_HIT] = state->pin_hit_s;
 	values->at[TIMER_LAST_REFRESH_OK] = state->is_last_ok;
+	memset(values->last_master, 0, TIMER_MASTER_LEN);
+	if (state->has_last_primary) {
+		memcpy(values->last_master, state->last_primary, TIMER_MASTER_LEN);
+	}
 }
 
 timers_state_t timers_state_of(const timer_values_t *values)
 {
-	return (timers_state_t){ .next_refresh_s = values->at[TIMER_NEXT_REFRESH],
+	static const uint8_t none[TIMER_MASTER_LEN];
+	timers_state_t state = { .next_refresh_s = values->at[TIMER_NEXT_REFRESH],
 		.next_expire_s = values->at[TIMER_NEXT_EXPIRE],
 		.pin_hit_s = values->at[TIMER_MASTER_PIN_HIT],
-		.is_last_ok = values->at[TIMER_LAST_REFRESH_OK] != 0 };
+		.is_last_ok = values->at[TIMER_LAST_REFRESH_OK] != 0,
+		.has_last_primary = memcmp(values->last_master, none, TIMER_MASTER_LEN) != 0 };
+	memcpy(state.last_primary, values->last_master, TIMER_MASTER_LEN);
+	return state;
 }
 
 void timers_expired(timers_state_t *state, uint64_t now_s)

@@ -80,7 +80,7 @@ typedef struct {
 
 static_assert(sizeof(timers_state_t) <= 64, "a million zones: 64 MB");
 
-/** To and from the values of the timer database; last_primary is stored beside them. */
+/** To and from the values of the timer database. */
 void timers_state_put(const timers_state_t *state, timer_values_t *values);
 timers_state_t timers_state_of(const timer_values_t *values);
 
