@@ -11,10 +11,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* ---- zone-status ---- */
 
-enum { FIELD_TEXT_MAX = 64 + FAULT_REASON_MAX };
+enum { FIELD_TEXT_MAX = KNOT_NAME_TEXT_MAX + 64 + FAULT_REASON_MAX };
 
 typedef struct {
 	session_t *session;
@@ -24,6 +25,7 @@ typedef struct {
 	bool has_frozen_transfers;
 	bool is_failed;
 	server_fault_t fault; /* if it failed */
+	char catalog[FIELD_TEXT_MAX];
 } zone_facts_t;
 
 static void zone_command_print_role(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
@@ -43,11 +45,42 @@ static void zone_command_print_serial(const zone_facts_t *facts, int event, char
 	}
 }
 
-/* Of what the server can't be asked to do (catalogs, most events) nothing is ever under way. */
-static void zone_command_print_none(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
+static void zone_command_print_catalog(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
 {
-	(void)facts, (void)event;
-	snprintf(text, FIELD_TEXT_MAX, "-");
+	(void)event;
+	snprintf(text, FIELD_TEXT_MAX, "%s", facts->catalog);
+}
+
+static void zone_command_write_catalog(
+		const char *mark, knot_name_t catalog, knot_bytes_t group, char text[static FIELD_TEXT_MAX])
+{
+	char name[KNOT_NAME_TEXT_MAX];
+	(void)knot_name_print(catalog, name);
+	(void)snprintf(text, FIELD_TEXT_MAX, "%s%s%s%.*s", mark, name, group.len > 0 ? "#" : "", (int)group.len,
+			group.len > 0 ? (const char *)group.data : "");
+}
+
+/* Role of the zone in catalogs, or the catalog that lists it. Within a read section. */
+static void zone_command_find_catalog(const state_t *state, const zone_t *zone, char text[static FIELD_TEXT_MAX])
+{
+	const zone_member_t *member = zone_member(zone);
+	conf_zone_t conf;
+	if (member != NULL) {
+		zone_command_write_catalog("", zone_member_catalog(member), zone_member_group(member), text);
+		return;
+	}
+	bool has = state_settings(state, zone_name(zone), &conf);
+	conf_catalog_role_t role = has ? conf.catalog_role : CONF_CATALOG_NONE;
+	if (role == CONF_CATALOG_MEMBER) {
+		const char *group = conf.catalog_group != NULL ? conf.catalog_group : "";
+		zone_command_write_catalog("@", knot_name_of(conf.catalog_zone.data),
+				(knot_bytes_t){ (const uint8_t *)group, strlen(group) }, text);
+		return;
+	}
+	snprintf(text, FIELD_TEXT_MAX, "%s",
+			role == CONF_CATALOG_INTERPRET  ? "interpret"
+			: role == CONF_CATALOG_GENERATE ? "generate"
+							: "-");
 }
 
 static void zone_command_print_transaction(const zone_facts_t *facts, int event, char text[static FIELD_TEXT_MAX])
@@ -141,7 +174,7 @@ static const struct {
 	{ "transaction", 't', 0, zone_command_print_transaction },
 	{ "freeze", 'f', 0, zone_command_print_freeze },
 	{ "XFR-freeze", 'f', 0, zone_command_print_xfr_freeze },
-	{ "catalog", 'c', 0, zone_command_print_none },
+	{ "catalog", 'c', 0, zone_command_print_catalog },
 /* A row of the table of events; those that are hidden aren't sent. */
 #define EVENT(id, name, rules, run, plan)                                                                              \
 	{ name, (rules)&EVENT_IS_HIDDEN ? '\0' : 'e', EVENT_##id, zone_command_print_event },
@@ -176,7 +209,8 @@ command_result_t command_zone_status(session_t *session, const session_zone_t *z
 	zone_facts_t facts = { .session = session, .zone = zone };
 	{
 		RCU_READ_SECTION(guard);
-		const zone_t *found = zonedb_find(state_load(server_state(session->server), guard)->zones, zone->name);
+		const state_t *state = state_load(server_state(session->server), guard);
+		const zone_t *found = zonedb_find(state->zones, zone->name);
 		if (found == NULL) {
 			return command_result(KNOT_ENOZONE);
 		}
@@ -184,6 +218,7 @@ command_result_t command_zone_status(session_t *session, const session_zone_t *z
 		facts.has_contents = contents != NULL;
 		facts.has_frozen_transfers = zone_has_frozen_transfers(found);
 		facts.serial = contents != NULL ? contents->serial : 0;
+		zone_command_find_catalog(state, found, facts.catalog);
 	}
 	facts.is_failed = server_zone_fault(session->server, zone->name, &facts.fault);
 	if (session_filter(session, FILTER_FAILED) && !facts.is_failed) {

@@ -105,6 +105,15 @@ def test_group_chooses_the_template(catalogs):
     c.daemon.wait(lambda: c.answers("a"), 10, "the first template's file")
 
 
+def test_status(catalogs):
+    c = catalogs
+    c.change("cat1", ptr("i1", "a.test.", "other"))
+    c.daemon.wait(lambda: c.answers("a", "192.0.2.2"), 10, "the other template's file")
+    for zone, want in (("a.test", "catalog: cat1.#other"), ("cat1", "catalog: interpret")):
+        assert want in c.daemon.knotc("zone-status", zone, "+catalog").stdout
+    assert "catalog" not in c.daemon.knotc("zone-status", "own.test", "+catalog").stdout    # a field that says nothing isn't printed
+
+
 def test_queries_need_permission(catalogs):
     c = catalogs
     assert c.rcode("cat1") == dns.rcode.NOTAUTH
