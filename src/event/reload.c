@@ -441,7 +441,7 @@ static void reload_set_members(members_t *members)
 	bool is_any = false;
 	for (size_t i = 0; i < members->count; i++) {
 		member_change_t *change = &members->changes[i];
-		if (change->kind == MEMBER_STAYS || change->kind == MEMBER_RENEWS) {
+		if ((change->kind == MEMBER_STAYS || change->kind == MEMBER_RENEWS) && change->zone != NULL) {
 			change->member = zone_set_member(change->zone, change->member);
 			is_any = true;
 		}
@@ -456,7 +456,7 @@ static void reload_ask_changed(server_t *server, const conf_t *conf, const membe
 	asking_t asking = { .server = server, .conf = conf };
 	for (size_t i = 0; i < members->count; i++) {
 		const member_change_t *change = &members->changes[i];
-		if (change->kind == MEMBER_RENEWS) {
+		if (change->kind == MEMBER_RENEWS && change->zone != NULL) {
 			sys_mutex_lock(&server->jobs.lock);
 			(void)jobs_ask(&server->jobs, entry_of(change->zone), EVENT_PURGE, 0);
 			sys_mutex_unlock(&server->jobs.lock);

@@ -92,7 +92,7 @@ static bool zone_purge_goes(knot_name_t name, void *ctx)
 	const members_t *members = ctx;
 	const member_change_t *found =
 			bsearch(&name, members->changes, members->count, sizeof(*members->changes), zone_purge_compare);
-	return found != NULL && found->kind == MEMBER_GOES;
+	return found != NULL && found->kind == MEMBER_GOES && found->member != NULL;
 }
 
 enum { ZONE_PURGE_SINGLY = 16 }; /* zones; of more, each database is gone through once */
@@ -106,7 +106,7 @@ static void zone_purge_stored(server_t *server, members_t *members, size_t going
 		return;
 	}
 	for (size_t i = 0; i < members->count; i++) {
-		if (members->changes[i].kind == MEMBER_GOES) {
+		if (members->changes[i].kind == MEMBER_GOES && members->changes[i].member != NULL) {
 			(void)!zone_purge_databases(server, members_name(&members->changes[i]),
 					SERVER_PURGE_IMAGE | SERVER_PURGE_JOURNAL | SERVER_PURGE_TIMERS);
 		}
