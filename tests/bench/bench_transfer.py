@@ -303,7 +303,7 @@ def many_text(name, count, origin, port):
             "zone:\n" + "".join(f"  - domain: z{number}.{origin}\n" for number in range(count)))
 
 
-def wait_saved(server, quiet=3.0, timeout=300):
+def wait_saved(server, quiet=15.0, timeout=300):
     """Until nothing was written to its databases for a while: secondaries never rest."""
     end, last, before = time.monotonic() + timeout, time.monotonic(), None
     while time.monotonic() - last < quiet and time.monotonic() < end:

@@ -63,6 +63,7 @@ typedef struct {
 typedef struct {
 	uint32_t zone, serial;
 	uint64_t told_ns, given_ns, ask_ns; /* given: just before its transfer was sent; 0: not yet */
+	uint8_t number;                     /* of the versions that had this place; in the id of questions */
 	bool is_used;
 } open_t;
 
@@ -272,7 +273,11 @@ static void make_version(uint64_t now)
 	store_be16(message + len + 2, 1);
 	len += 4;
 	len += put_soa(message + len, ++serials[zone]);
-	opens[slot] = (open_t){ .zone = zone, .serial = serials[zone], .told_ns = now_ns(), .is_used = true };
+	opens[slot] = (open_t){ .zone = zone,
+		.serial = serials[zone],
+		.told_ns = now_ns(),
+		.number = (uint8_t)((opens[slot].number + 1) % (65536 / OPEN_MAX)),
+		.is_used = true };
 	open_count++;
 	notify_count++;
 	next_ns = per_s == 0 ? UINT64_MAX : now + NS_PER_S / per_s;
@@ -281,8 +286,9 @@ static void make_version(uint64_t now)
 
 static void ask(unsigned slot, uint64_t now)
 {
-	uint8_t message[MESSAGE_MAX] = { (uint8_t)(slot >> 8), (uint8_t)slot, 0, 0, 0, 1 };
+	uint8_t message[MESSAGE_MAX] = { 0, 0, 0, 0, 0, 1 };
 	open_t *open = &opens[slot];
+	store_be16(message, (uint16_t)(open->number * OPEN_MAX + slot));
 	size_t len = NAME_OFF + put_zone_name(message + NAME_OFF, open->zone);
 	store_be16(message + len, TYPE_SOA);
 	store_be16(message + len + 2, 1);
@@ -304,8 +310,9 @@ static void take_asked(void)
 	ssize_t got;
 	while ((got = recv(asker, message, sizeof(message), MSG_DONTWAIT)) > NAME_OFF) {
 		size_t len = (size_t)got, at = skip_name(message, NAME_OFF, len) + 4;
-		unsigned slot = load_be16(message);
-		if (slot >= OPEN_MAX || !opens[slot].is_used || load_be16(message + 6) == 0) {
+		unsigned slot = load_be16(message) % OPEN_MAX;
+		if (!opens[slot].is_used || load_be16(message) / OPEN_MAX != opens[slot].number ||
+				load_be16(message + 6) == 0) {
 			continue;
 		}
 		at = skip_name(message, skip_name(message, skip_name(message, at, len) + 10, len), len);
