@@ -52,6 +52,9 @@ typedef struct {
 /** Values of metrics-listen: each address has a server of its own. */
 enum { CONF_METRICS_LISTEN_MAX = 16 };
 
+/** Values of dbus-event: bits of a set. */
+enum { CONF_DBUS_RUNNING = 1, CONF_DBUS_ZONE_UPDATED = 2 };
+
 /** Section `server`. */
 typedef struct {
 	const char *identity; /* CH TXT id.server; "": don't answer. Default: FQDN of the host */
@@ -79,6 +82,8 @@ typedef struct {
 	bool edns_client_subnet;
 	bool answer_rotation;
 	bool automatic_acl;
+	conf_set_t dbus_events; /* 1 << CONF_DBUS_… */
+	uint32_t dbus_init_delay_s;
 	conf_addrs_t metrics_listen; /* HTTP; UNIX paths joined with rundir; port 9433 where none was given */
 	conf_addrs_t listen;         /* UDP and TCP; UNIX paths joined with rundir; port 53 where none was given */
 } conf_server_t;

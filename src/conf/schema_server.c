@@ -6,7 +6,7 @@
 /* clang-format off */
 
 static const conf_option_t dbus_events[] = {
-	{ "none", 0 }, { "running", 1 }, { "zone-updated", 2 }, { "external-verify", 3 }, { "keys-updated", 4 },
+	{ "none", 0 }, { "running", CONF_DBUS_RUNNING }, { "zone-updated", CONF_DBUS_ZONE_UPDATED }, { "external-verify", 3 }, { "keys-updated", 4 },
 	{ "ksk-submission", 5 }, { "dnssec-invalid", 6 }, { NULL, 0 },
 };
 
@@ -148,11 +148,13 @@ static const conf_row_t server_rows[] = {
 	  .doc = "Allow the remotes to which a zone refers as master or notify without an ACL." },
 	{ .name = "proxy-allowlist", .type = CONF_NET, MULTI, REFUSED, FOR("PROXY protocol"),
 	  .doc = "Addresses and networks of proxies whose queries have a PROXYv2 header with the client's address." },
-	{ .name = "dbus-event", OPT(dbus_events), MULTI, .dflt = "none", RESTART, REFUSED_BUT("none"),
-	  FOR("D-Bus events"),
-	  .doc = "Events that the server announces over D-Bus." },
-	{ .name = "dbus-init-delay", TIME(0, MAX31), .dflt = "1", RESTART, TUNING,
-	  .doc = "Time to wait before the first D-Bus event, so that programs that listen for events can connect." },
+	{ .name = "dbus-event", OPT(dbus_events), MULTI, CONF_AT(conf_server_t, dbus_events), .dflt = "none", RESTART,
+	  REFUSED_BUT("none running zone-updated"), FOR("DNSSEC signing"),
+	  .doc = "Events that the server announces on the system's D-Bus: running, that all zones are served and that "
+	         "the server stops; zone-updated, that a zone has a new version, or that an update of it failed." },
+	{ .name = "dbus-init-delay", TIME(0, MAX31), CONF_AT(conf_server_t, dbus_init_delay_s), .dflt = "1", RESTART,
+	  .doc = "Time that the server waits at start once it is connected to D-Bus, so that programs that listen for "
+	         "events can connect. Without dbus-event it doesn't wait." },
 	{ .name = "listen", .type = CONF_ADDR, MULTI, CONF_AT(conf_server_t, listen), .port = 53,
 	  .path = CONF_PATH_RUNDIR, RESTART, .check = conf_check_port, .lint = conf_lint_listen,
 	  .doc = "Addresses on which the server answers over UDP and TCP: an IP address, optionally with @port, or the "

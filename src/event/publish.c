@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/event/publish.h"
 
+#include "src/sys/dbus.h"
 #include "src/sys/log.h"
 #include "src/update/serial.h"
 
@@ -121,6 +122,11 @@ knot_err_t publish_update(publish_t *publish, update_t *update, const zone_conte
 	publish->said = NULL;
 	source_clear(&publish->next);
 	publish_log_rail(update, err, ret_effects);
+	if (err == KNOT_OK && sys_dbus_has(SYS_DBUS_ZONE_UPDATED)) {
+		char zone[KNOT_NAME_TEXT_MAX];
+		(void)knot_name_print(update->origin, zone);
+		sys_dbus_zone_updated(zone, ret_effects->serial_to);
+	}
 	return err;
 }
 

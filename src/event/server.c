@@ -13,6 +13,7 @@
 #include "src/event/asked.h"
 #include "src/event/internal.h"
 #include "src/event/publish.h"
+#include "src/sys/dbus.h"
 #include "src/sys/clock.h"
 #include "src/sys/limits.h"
 #include "src/sys/log.h"
@@ -193,6 +194,18 @@ static entry_t *server_find_urgent(void *ctx)
 	return zone != NULL ? entry_of(zone) : NULL;
 }
 
+/* What the D-Bus knows as a failed update. */
+static void server_announce_failure(knot_name_t name, event_t event, knot_err_t result)
+{
+	bool is_update = event == EVENT_LOAD || event == EVENT_REFRESH || event == EVENT_UPDATE;
+	if (result == KNOT_OK || !is_update || !sys_dbus_has(SYS_DBUS_ZONE_UPDATED)) {
+		return;
+	}
+	char zone[KNOT_NAME_TEXT_MAX];
+	(void)knot_name_print(name, zone);
+	sys_dbus_zone_not_updated(zone);
+}
+
 /* Under lock. */
 static void server_after_job(entry_t *entry, event_t event, knot_err_t result, job_outcome_t outcome, void *ctx)
 {
@@ -200,6 +213,7 @@ static void server_after_job(entry_t *entry, event_t event, knot_err_t result, j
 	sys_mutex_assert_held(&server->jobs.lock);
 	zone_unwant(entry_zone(entry));
 	server->refusals += result == KNOT_EGUARDRAIL;
+	server_announce_failure(entry_name(entry), event, result);
 	bool is_image = outcome.load == LOAD_FROM_IMAGE || outcome.load == LOAD_FROM_IMAGE_AND_CHANGES;
 	if (is_image || outcome.load == LOAD_FROM_FILE || outcome.load == LOAD_FROM_JOURNAL) {
 		entry->from_image = is_image;

@@ -26,6 +26,7 @@
 #include "src/knotd/build.h"
 #include "src/net/net.h"
 #include "src/sys/clock.h"
+#include "src/sys/dbus.h"
 #include "src/sys/file.h"
 #include "src/sys/log.h"
 #include "src/sys/process.h"
@@ -63,6 +64,7 @@ typedef struct {
 	size_t socket_count;
 	int signal_fd;
 	bool answering;
+	bool is_announced;    /* D-Bus: all zones had contents once */
 	uint64_t loading_ms;  /* sys_clock_ms() when zones began to load; 0: what came of it was logged */
 	uint64_t watchdog_ms; /* between two signs of life; 0: no service manager waits for them */
 	uint64_t alive_ms;    /* sys_clock_ms() of the last one */
@@ -379,6 +381,12 @@ static bool knotd_start_all(knotd_t *knotd)
 	if (!knotd_become_user(knotd)) {
 		return false;
 	}
+	/* As the user that may own the name, and before the first zone is loaded. */
+	_Static_assert((int)SYS_DBUS_RUNNING == 1 << CONF_DBUS_RUNNING &&
+					(int)SYS_DBUS_ZONE_UPDATED == 1 << CONF_DBUS_ZONE_UPDATED,
+			"bits");
+	sys_dbus_open(knotd->conf->server.dbus_events.bits & (SYS_DBUS_RUNNING | SYS_DBUS_ZONE_UPDATED),
+			knotd->conf->server.dbus_init_delay_s);
 	/* The server takes the configuration over; no reload frees it before control threads run. */
 	const conf_control_t control = knotd->conf->control;
 	if (!knotd_make_server(knotd)) {
@@ -448,6 +456,18 @@ static void knotd_log_loaded(knotd_t *knotd)
 	server_note_loaded(knotd->server);
 }
 
+/* Once: all zones have contents. */
+static void knotd_announce_start(knotd_t *knotd)
+{
+	if (knotd->is_announced || !sys_dbus_has(SYS_DBUS_RUNNING) || knotd->loading_ms != 0) {
+		return;
+	}
+	knotd->is_announced = server_counts(knotd->server).origins[SERVER_ORIGIN_NONE] == 0;
+	if (knotd->is_announced) {
+		sys_dbus_started();
+	}
+}
+
 /* What `systemctl status` shows. */
 static void knotd_notify_status(knotd_t *knotd)
 {
@@ -488,8 +508,15 @@ static void knotd_notify_alive(knotd_t *knotd)
 /* Milliseconds that the main loop may sleep. */
 static int knotd_sleep_ms(const knotd_t *knotd)
 {
-	enum { LOADING_POLL_MS = 20, REPEATS_POLL_MS = 5000 }; /* a reload may end the loading, too */
+	enum {
+		LOADING_POLL_MS = 20,
+		ANNOUNCE_POLL_MS = 200,
+		REPEATS_POLL_MS = 5000
+	}; /* a reload may end the loading, too */
 	uint64_t ms = knotd->answering && knotd->loading_ms == 0 ? REPEATS_POLL_MS : LOADING_POLL_MS;
+	if (sys_dbus_has(SYS_DBUS_RUNNING) && !knotd->is_announced && ms > ANNOUNCE_POLL_MS) {
+		ms = ANNOUNCE_POLL_MS; /* the last zone may get its contents at any time */
+	}
 	return (int)(knotd->watchdog_ms != 0 && knotd->watchdog_ms / 2 < ms ? knotd->watchdog_ms / 2 + 1 : ms);
 }
 
@@ -503,6 +530,8 @@ static int knotd_run_loop(knotd_t *knotd)
 		sys_pulse_beat();
 		knotd_notify_alive(knotd);
 		knotd_log_loaded(knotd);
+		knotd_announce_start(knotd);
+		sys_dbus_process();
 		sys_log_tell_repeats(false);
 		if (!knotd->answering && knotd_must_answer(knotd) && !knotd_start_answering(knotd)) {
 			return EXIT_FAILURE;
@@ -514,8 +543,9 @@ static int knotd_run_loop(knotd_t *knotd)
 		struct pollfd ready[] = {
 			{ .fd = knotd->signal_fd, .events = POLLIN },
 			{ .fd = knotd->answering ? -1 : server_loaded_fd(knotd->server), .events = POLLIN },
+			{ .fd = sys_dbus_fd(), .events = POLLIN },
 		};
-		int count = poll(ready, 2, knotd_sleep_ms(knotd));
+		int count = poll(ready, KNOT_LEN(ready), knotd_sleep_ms(knotd));
 		if (count > 0 && ready[1].revents != 0) {
 			eventfd_t jobs;
 			(void)eventfd_read(ready[1].fd,
@@ -572,6 +602,7 @@ static void knotd_stop_all(knotd_t *knotd)
 	net_free(knotd->net);
 	kxdp_priv_stop(knotd->priv);
 	server_free(knotd->server);
+	sys_dbus_close();
 	conf_free(knotd->conf);
 	conf_db_close(knotd->db);
 	sys_pidfile_remove(&knotd->pidfile);
@@ -604,6 +635,7 @@ static int knotd_serve_until_signal(const options_t *options)
 		status = knotd_run_loop(&knotd);
 		log_server(LOG_INFO, "stopping server");
 		sys_notify_stopping();
+		sys_dbus_stopped();
 	}
 	bool started = knotd.server != NULL;
 	knotd_stop_all(&knotd);
