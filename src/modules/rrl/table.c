@@ -152,11 +152,26 @@ static inline uint32_t table_value_of(const rrl_table_t *table, uint64_t entry, 
 	return age < DECAYS ? (uint32_t)((entry & VALUE_MAX) * (UINT64_C(1) + table->decays[age]) >> 32) : 0;
 }
 
-/* The entry to give up for a new prefix: the one with the least value. */
-__attribute__((noinline)) static void table_find_victim(const rrl_table_t *table, found_t *found, uint32_t tick)
+/* Has one of the address's prefixes before this one the entry? */
+static bool table_is_taken(const found_t *first, const found_t *found, unsigned index)
+{
+	for (const found_t *other = first; other < found; other++) {
+		if (other->line == found->line && other->index == index) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The entry to give up for a new prefix: the one with the least value. There are more than an address has prefixes. */
+__attribute__((noinline)) static void table_find_victim(
+		const rrl_table_t *table, const found_t *first, found_t *found, uint32_t tick)
 {
 	uint32_t least = UINT32_MAX;
 	for (unsigned i = 0; i < LINE; i++) {
+		if (table_is_taken(first, found, i)) {
+			continue;
+		}
 		uint64_t entry = atomic_load_explicit(&found->line->entries[i], memory_order_relaxed);
 		uint32_t value = table_value_of(table, entry, tick);
 		if (value < least) {
@@ -167,7 +182,8 @@ __attribute__((noinline)) static void table_find_victim(const rrl_table_t *table
 	found->value = 0;
 }
 
-static inline void table_find(const rrl_table_t *table, found_t *found, uint32_t tick)
+/* first: of the address's prefixes, in the order in which their entries are found. */
+static inline void table_find(const rrl_table_t *table, const found_t *first, found_t *found, uint32_t tick)
 {
 	for (unsigned i = 0; i < LINE; i++) {
 		uint64_t entry = atomic_load_explicit(&found->line->entries[i], memory_order_relaxed);
@@ -177,7 +193,7 @@ static inline void table_find(const rrl_table_t *table, found_t *found, uint32_t
 			return;
 		}
 	}
-	table_find_victim(table, found, tick);
+	table_find_victim(table, first, found, tick);
 }
 
 static inline void table_place(const rrl_table_t *table, found_t *found, uint64_t hash)
@@ -243,7 +259,7 @@ unsigned rrl_table_take(
 	uint32_t tick = table_tick_of(table, now_us);
 	size_t count = table_place_all(table, remote, found);
 	for (size_t i = 0; i < count; i++) {
-		table_find(table, &found[i], tick);
+		table_find(table, found, &found[i], tick);
 		sums[i] = table_sum(&found[i], amount, salt);
 		if (sums[i] > VALUE_MAX) {
 			return found[i].prefix_len;
@@ -261,7 +277,7 @@ unsigned rrl_table_look(const rrl_table_t *table, const struct sockaddr *remote,
 	uint32_t tick = table_tick_of(table, now_us);
 	size_t count = table_place_all(table, remote, found);
 	for (size_t i = 0; i < count; i++) {
-		table_find(table, &found[i], tick);
+		table_find(table, found, &found[i], tick);
 		if (found[i].value >= LIMIT) {
 			return found[i].prefix_len;
 		}
@@ -278,7 +294,7 @@ void rrl_table_charge(
 	uint32_t tick = table_tick_of(table, now_us);
 	size_t count = table_place_all(table, remote, found);
 	for (size_t i = 0; i < count; i++) {
-		table_find(table, &found[i], tick);
+		table_find(table, found, &found[i], tick);
 		table_store(&found[i], table_sum(&found[i], amount, salt), tick);
 	}
 }

@@ -224,6 +224,19 @@ static void test_charge(void **state)
 	rrl_table_free(table);
 }
 
+/* Prefixes of one address that share a line don't take each other's new entries. */
+static void test_one_line(void **state)
+{
+	(void)state;
+	rrl_table_t *table = table_of(INSTANT, RATE, 8);
+	struct sockaddr_storage from = ipv4(0xc0000201);
+	for (unsigned i = 0; i < INSTANT; i++) {
+		assert_int_equal(take(table, from, 1), RRL_FREE);
+	}
+	assert_int_equal(take(table, from, 1), 32);
+	rrl_table_free(table);
+}
+
 /* An entry that wasn't touched for very long is empty, whatever its tick says. */
 static void test_long_pauses(void **state)
 {
@@ -251,6 +264,7 @@ int main(void)
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_small_table),
 		cmocka_unit_test(test_charge),
+		cmocka_unit_test(test_one_line),
 		cmocka_unit_test(test_long_pauses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
