@@ -193,6 +193,14 @@ size_t knot_tsig_len(const knot_tsig_chain_t *chain)
 	       KNOT_TSIG_FIXED_LEN + mac_len + other_len;
 }
 
+/* The time of the next message. It doesn't go back within a chain, which the other side would refuse (RFC 8945 5.2.3),
+ * even if the clock does. With an error it is the one that the other side sent. */
+static uint64_t sign_time(const knot_tsig_chain_t *chain, uint64_t now_s)
+{
+	bool is_before = chain->position == KNOT_TSIG_AT_LATER && now_s < chain->time_s;
+	return (chain->error != 0 || is_before ? chain->time_s : now_s) & ((UINT64_C(1) << 48) - 1);
+}
+
 knot_err_t knot_tsig_sign(knot_tsig_chain_t *chain, knot_msg_writer_t *w, uint64_t now_s, size_t *ret_len)
 {
 	uint8_t mac[KNOT_TSIG_MAC_MAX], now[8];
@@ -203,7 +211,7 @@ knot_err_t knot_tsig_sign(knot_tsig_chain_t *chain, knot_msg_writer_t *w, uint64
 	knot_tsig_t tsig = {
 		.key = chain->key->name,
 		.algorithm = knot_tsig_algorithm_name(chain->key->algorithm),
-		.time_s = (chain->error != 0 ? chain->time_s : now_s) & ((UINT64_C(1) << 48) - 1),
+		.time_s = sign_time(chain, now_s),
 		.fudge_s = KNOT_TSIG_FUDGE_S,
 		.original_id = load_be16(w->data),
 		.error = chain->error,

@@ -88,9 +88,10 @@ size_t knot_tsig_len(const knot_tsig_chain_t *chain);
 
 /**
  * Put the TSIG of a message that knot_msg_finish() has completed: the record is the last, and the header counts it.
- * Returns the message's length by ret_len. now_s: UNIX time. After a request that failed with BADSIG it is an unsigned
- * one that says so (RFC 8945 5.3.2); with BADTIME it has the client's time, and the server's as other data (5.2.3).
- * KNOT_ESPACE: no room; KNOT_ERROR: GnuTLS doesn't do the algorithm (FIPS mode). The message is as it was then.
+ * Returns the message's length by ret_len. now_s: UNIX time; if it is before that of the message before, that one is
+ * put. After a request that failed with BADSIG it is an unsigned one that says so (RFC 8945 5.3.2); with BADTIME it has
+ * the client's time, and the server's as other data (5.2.3). KNOT_ESPACE: no room; KNOT_ERROR: GnuTLS doesn't do the
+ * algorithm (FIPS mode). The message is as it was then.
  */
 KNOT_MUST_USE knot_err_t knot_tsig_sign(
 		knot_tsig_chain_t *chain, knot_msg_writer_t *w, uint64_t now_s, size_t *ret_len);
