@@ -187,7 +187,8 @@ static void jobs_mark_begun(jobs_t *jobs, entry_t *entry, server_ticket_t ticket
 	jobs->refreshing += agenda_event_of(ticket) == EVENT_REFRESH;
 }
 
-/* A failure stays until the event that failed, or whatever renews the contents, succeeds. */
+/* A failure stays until the event that failed, or whatever renews the contents, succeeds; but that of a restore
+ * outlives the load that follows it. */
 static void jobs_note_result(jobs_t *jobs, entry_t *entry, const job_outcome_t *outcome, knot_err_t result)
 		SYS_REQUIRES(jobs->lock)
 {
@@ -197,7 +198,8 @@ static void jobs_note_result(jobs_t *jobs, entry_t *entry, const job_outcome_t *
 		entry->failed = event;
 		jobs->errors += event != EVENT_BACKUP; /* that is no failed update of the zone */
 	} else if (!outcome->keeps_result &&
-			(entry->failed == event || event == EVENT_LOAD || outcome->load != LOAD_UNCHANGED)) {
+			(entry->failed == event || (event == EVENT_LOAD ? entry->failed != EVENT_BACKUP
+									: outcome->load != LOAD_UNCHANGED))) {
 		entry->result = KNOT_OK;
 	}
 }

@@ -332,6 +332,11 @@ static void test_failures(void **state)
 	jobs_begin(&jobs, zones[0]);
 	jobs_end(&jobs, zones[0], (job_outcome_t){ .load = LOAD_EDITED }, KNOT_OK);
 	assert_int_equal(zones[0]->result, KNOT_OK);
+	fail_with(EVENT_BACKUP, KNOT_EMALF);
+	fail_with(EVENT_LOAD, KNOT_OK); /* follows a restore; whoever waits for that may look later */
+	assert_int_equal(zones[0]->result, KNOT_EMALF);
+	fail_with(EVENT_BACKUP, KNOT_OK);
+	assert_int_equal(zones[0]->result, KNOT_OK);
 	assert_int_equal(jobs.errors, 4);
 	sys_mutex_unlock(&jobs.lock);
 }
