@@ -34,6 +34,7 @@ static const struct {
 	{ "module", "id", "mod-x", NULL },
 	{ "module", "file", "x", "" },
 	{ "module", "comment", "x", "" },
+	{ "server", "dbus-event", "keys-updated", NULL }, /* running and zone-updated are taken */
 	{ "server", "key-file", "x", "    cert-file: y\n" },
 	{ "server", "cert-file", "x", "    key-file: y\n" },
 	{ "server", "listen-tls", "::1@853", "    listen: ::1\n" },

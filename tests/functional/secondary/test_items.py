@@ -78,6 +78,7 @@ class Script:
         self.asked.append(Asked(name, kind, peer[0] if peer else "", number, query.edns, any(o.otype == EXPIRE for o in query.options)))
         if zone.rcode == "silent":
             time.sleep(30)      # longer than any time limit of the daemon
+            return []
         reply = dns.message.make_response(query)
         reply.flags |= dns.flags.AA
         reply.set_rcode(zone.rcode)
