@@ -604,7 +604,7 @@ SAME = [
 NOT_YET = [
     "remote:\n  - id: r\n    address: ::1\nzone:\n  - domain: a\n    notify: [r, r]\n    zonemd-generate: zonemd-sha384\n    zonemd-verify: on\n",
     "server:\n  cert-file: /etc/passwd\n",
-    "server:\n  dbus-event: [none, keys-updated]\n",
+    "server:\n  dbus-event: [none, ksk-submission]\n",
     "server:\n  key-file: /etc/passwd\n",
     "server:\n  proxy-allowlist: 10.0.0.0/8\n",
     "template:\n  - id: t\n    dnssec-signing: on\n    dnssec-validation: on\n",
