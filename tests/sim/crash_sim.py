@@ -18,6 +18,7 @@ import contextlib
 import dataclasses
 import mmap
 import multiprocessing
+import multiprocessing.connection
 import os
 import pathlib
 import random
@@ -183,6 +184,7 @@ class Zone:
     in_doubt: Version = None        # sent, not acknowledged
     maybe: list = dataclasses.field(default_factory=list)   # older versions that a crash may bring back, as nothing more was promised
     known: set = dataclasses.field(default_factory=set)     # all versions that there have been
+    edits: set = dataclasses.field(default_factory=lambda: {frozenset()})   # what the operator's files had
     serial_max: int = 1
     is_frozen: bool = False
 
@@ -435,8 +437,13 @@ class World:
     def edit(self, zone):
         """An operator edits the file: from then on a start takes it, too."""
         if "difference-no-serial" in zone.items:
-            zone.begin(self.next_version(zone))     # the server's serial, whatever the file's is
-            self.write(zone, Version(1, zone.in_doubt.records))
+            # The server's serial, whatever the file's is; so a file with just the records that it had when it was loaded last has no change.
+            version = self.next_version(zone)
+            while version.records in zone.edits:
+                version = self.next_version(zone)
+            zone.edits.add(version.records)
+            zone.begin(version)
+            self.write(zone, Version(1, version.records))
         else:
             zone.begin(self.next_version(zone, zone.serial_max + 1000))
             self.write(zone, zone.in_doubt)
@@ -527,9 +534,41 @@ def run_world(task):
         world.close()
 
 
-def end_cleanly():
-    """In a worker: a pool that is terminated leaves no daemon and no folder."""
+def report_world(task, sender):
+    """A process of its own: when it is terminated, it leaves no daemon and no folder."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    sender.send(run_world(task))
+    sender.close()
+
+
+def run_worlds(tasks):
+    """The counts of all worlds, and the first fault or None. A process for each world, as many at once as there are processors."""
+    counts, waiting, running = collections.Counter(), list(reversed(tasks)), {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < len(os.sched_getaffinity(0)):
+                receiver, sender = multiprocessing.Pipe(duplex=False)
+                task = waiting.pop()
+                process = multiprocessing.Process(target=report_world, args=(task, sender))
+                process.start()
+                sender.close()
+                running[receiver] = process, task
+            for receiver in multiprocessing.connection.wait(running):
+                process, (part, seed, _) = running.pop(receiver)
+                try:
+                    done, fault = receiver.recv()
+                except EOFError:
+                    done, fault = {}, f"part {part}, seed {seed}: its process ended without a word"
+                receiver.close()
+                process.join()
+                counts.update(done)
+                if fault:
+                    return counts, fault
+        return counts, None
+    finally:
+        for process, _ in running.values():
+            process.terminate()
+            process.join()
 
 
 HAS_JOURNAL = has_journal()
@@ -549,14 +588,7 @@ def main():
         tasks = [(part, args.seed * 1000003 + number, min(LIVES, rounds - number * LIVES)) for number in range((rounds + LIVES - 1) // LIVES)]
         if args.world:
             tasks = [(part or "writes", args.seed, LIVES)]
-        counts, fault = collections.Counter(), None
-        with multiprocessing.Pool(len(os.sched_getaffinity(0)), end_cleanly, maxtasksperchild=20) as pool:
-            for done, found in pool.imap_unordered(run_world, tasks):
-                counts += done
-                fault = fault or found
-                if fault:
-                    break
-            pool.terminate()
+        counts, fault = run_worlds(tasks)
         text = ", ".join(f"{count} {what}" for what, count in counts.most_common())
         print(f"{'not ok' if fault else 'ok'} crash {part}: {text}, {time.monotonic() - begin:.0f} s", flush=True)
         if fault:
