@@ -22,9 +22,9 @@ struct metrics_render {
 	metrics_text_t text; /* made and not given yet, from `given` on */
 	size_t given;
 	unsigned parts;
-	unsigned family; /* of zones: the next, then items */
-	bool is_begun;   /* its head was written */
-	bool has_loads;  /* the family of last loads was written */
+	unsigned health_family; /* the next of those */
+	unsigned family;        /* of zones: the next, then items */
+	bool is_begun;          /* its head was written */
 	server_zone_health_t healths[HEALTHS_PER_STEP];
 	bool is_over;
 	/* The zone written last: zones come and go meanwhile. */
@@ -235,39 +235,68 @@ static void render_begin_family(metrics_render_t *render)
 	metrics_family(&render->text, &render->item_family);
 }
 
-/* One step of the family of last loads, outside of a read section as it takes a lock. */
-static void render_step_loads(metrics_render_t *render)
+static void render_write_load(metrics_render_t *render, const server_zone_health_t *health, const char *name)
 {
-	static const metrics_family_t family = { "knot_zone_last_load_timestamp_seconds", METRICS_GAUGE, "seconds",
-		"When the last load or change of the zone began, in seconds since 1970; none while it has failed" };
+	const metrics_label_t labels[METRICS_LABELS_MAX] = { { "zone", name } };
+	if (health->is_tried && !health->is_failed) {
+		metrics_sample(&render->text, labels, health->since_s);
+	}
+}
+
+static void render_write_refresh(metrics_render_t *render, const server_zone_health_t *health, const char *name)
+{
+	const metrics_label_t labels[METRICS_LABELS_MAX] = { { "zone", name }, { "remote", health->refreshed_from } };
+	if (health->refreshed_from != NULL) {
+		metrics_sample(&render->text, labels, health->refreshed_s);
+	}
+}
+
+/** Families whose samples are known under the lock of the jobs. */
+typedef struct {
+	metrics_family_t family;
+	void (*write)(metrics_render_t *render, const server_zone_health_t *health, const char *name);
+} health_family_t;
+
+static const health_family_t health_families[] = {
+	{ { "knot_zone_last_load_timestamp_seconds", METRICS_GAUGE, "seconds",
+			  "When the last load or change of the zone began, in seconds since 1970; none while it has "
+			  "failed" },
+			render_write_load },
+	{ { "knot_zone_last_refresh_timestamp_seconds", METRICS_GAUGE, "seconds",
+			  "When a primary last had just what the secondary zone has, in seconds since 1970, and which "
+			  "it was" },
+			render_write_refresh },
+};
+
+/* One step of such a family, outside of a read section. */
+static void render_step_healths(metrics_render_t *render)
+{
+	const health_family_t *row = &health_families[render->health_family];
 	if (!render->is_begun) {
-		metrics_family(&render->text, &family);
+		metrics_family(&render->text, &row->family);
 		render->is_begun = true;
 	}
 	size_t count = server_zone_healths(render->source.server, render->has_last ? render->last : NULL, false,
 			render->healths, HEALTHS_PER_STEP);
 	for (size_t i = 0; i < count; i++) {
-		const server_zone_health_t *health = &render->healths[i];
 		char name[KNOT_NAME_TEXT_MAX];
-		(void)knot_name_print(knot_name_of(health->name), name);
-		if (health->is_tried && !health->is_failed) {
-			metrics_sample(&render->text, (const metrics_label_t[METRICS_LABELS_MAX]){ { "zone", name } },
-					health->since_s);
-		}
+		(void)knot_name_print(knot_name_of(render->healths[i].name), name);
+		row->write(render, &render->healths[i], name);
 	}
-	render->has_last = count > 0;
-	render->has_loads = count < HEALTHS_PER_STEP;
-	if (count > 0) {
+	render->has_last = count == HEALTHS_PER_STEP;
+	if (count == HEALTHS_PER_STEP) {
 		memcpy(render->last, render->healths[count - 1].name, sizeof(render->last));
+	} else {
+		render->health_family++;
+		render->is_begun = false;
 	}
-	render->is_begun = !render->has_loads;
 }
 
 /* One step of the zones. False: all was written. */
 static bool render_step_zones(metrics_render_t *render)
 {
-	if (!render->has_loads) {
-		render_step_loads(render);
+	if (render->health_family < KNOT_LEN(health_families)) {
+		render_step_healths(render);
 		return true;
 	}
 	RCU_READ_SECTION(guard);

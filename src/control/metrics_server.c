@@ -184,6 +184,23 @@ static void metrics_server_write_failed_zones(metrics_text_t *text, const server
 	free(zones);
 }
 
+/* Servers that zones are refreshed from: one whose time stands still has nothing for anybody. */
+static void metrics_server_write_primaries(metrics_text_t *text, const server_t *server)
+{
+	static const metrics_family_t family = { "knot_remote_last_refresh_timestamp_seconds", METRICS_GAUGE, "seconds",
+		"When this remote last had just what some secondary zone has, in seconds since 1970" };
+	server_primary_t *primaries;
+	size_t count;
+	if (server_primaries(server, &primaries, &count) != KNOT_OK) {
+		return;
+	}
+	metrics_family(text, &family);
+	for (size_t i = 0; i < count; i++) {
+		metrics_sample(text, (labels_t){ { "remote", primaries[i].id } }, primaries[i].last_s);
+	}
+	free(primaries);
+}
+
 static void metrics_server_write_zones(metrics_text_t *text, const server_t *server)
 {
 	static const metrics_family_t
@@ -209,6 +226,7 @@ static void metrics_server_write_zones(metrics_text_t *text, const server_t *ser
 	metrics_sample(text, (labels_t){ { "state", "pending" } }, counts.pending);
 	metrics_sample(text, (labels_t){ { "state", "running" } }, counts.running);
 	metrics_server_write_failed_zones(text, server, counts.failed);
+	metrics_server_write_primaries(text, server);
 }
 
 static void metrics_server_write_workers(metrics_text_t *text, const metrics_source_t *source)

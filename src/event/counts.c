@@ -50,14 +50,19 @@ static size_t counts_find_behind(const server_t *server, const uint8_t *after)
 	return low;
 }
 
-static server_zone_health_t counts_health_of(entry_t *entry)
+static server_zone_health_t counts_health_of(const server_t *server, entry_t *entry)
 {
+	const rest_t *rest = rests_find(&server->rests, entry_name(entry));
 	server_zone_health_t health = {
 		.is_tried = entry->tried,
 		.is_failed = entry->result != KNOT_OK,
 		.is_served = zone_contents(entry_zone(entry)) != NULL,
 		.since_s = entry->since_s,
 	};
+	if (rest != NULL && rest->refreshed_from != NULL) {
+		health.refreshed_s = rest->refreshed_s;
+		health.refreshed_from = rest->refreshed_from->id;
+	}
 	knot_name_t name = entry_name(entry);
 	memcpy(health.name, name.wire, name.len);
 	return health;
@@ -74,7 +79,7 @@ size_t server_zone_healths(const server_t *server, const uint8_t *after, bool fa
 		for (; i < total && i < first + CHUNK && found < max; i++) {
 			entry_t *entry = entry_of(zonedb_zones(server->zones)[i]);
 			if (!failed_only || entry->result != KNOT_OK) {
-				ret_healths[found++] = counts_health_of(entry);
+				ret_healths[found++] = counts_health_of(server, entry);
 			}
 		}
 		is_more = i < total;
@@ -86,4 +91,38 @@ size_t server_zone_healths(const server_t *server, const uint8_t *after, bool fa
 		sys_mutex_unlock(server_lock(server));
 	}
 	return found;
+}
+
+/** Primaries on their way to a caller. */
+typedef struct {
+	server_primary_t *rows; /* NULL: only count */
+	size_t count;
+} counts_primaries_t;
+
+static void counts_take_primary(const rest_remote_t *remote, void *ctx)
+{
+	counts_primaries_t *primaries = ctx;
+	if (primaries->rows != NULL) {
+		primaries->rows[primaries->count] = (server_primary_t){ remote->id, remote->last_s };
+	}
+	primaries->count++;
+}
+
+knot_err_t server_primaries(const server_t *server, server_primary_t **ret_primaries, size_t *ret_count)
+{
+	counts_primaries_t primaries = { 0 };
+	sys_mutex_lock(server_lock(server));
+	rests_each_remote(&server->rests, counts_take_primary, &primaries);
+	primaries.rows = calloc(primaries.count + 1, sizeof(*primaries.rows));
+	if (primaries.rows != NULL) {
+		primaries.count = 0;
+		rests_each_remote(&server->rests, counts_take_primary, &primaries);
+	}
+	sys_mutex_unlock(server_lock(server));
+	if (primaries.rows == NULL) {
+		return KNOT_ENOMEM;
+	}
+	*ret_primaries = primaries.rows;
+	*ret_count = primaries.count;
+	return KNOT_OK;
 }

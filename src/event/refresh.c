@@ -74,6 +74,8 @@ static void refresh_finish(refresh_run_t *take_run, knot_err_t err)
 			   take_run->remotes[take_run->refresh.source]->block_notify_after_transfer;
 	refresh_keep_source(take_run);
 	timers_state_t state = take_run->refresh.state;
+	uint16_t confirmer = take_run->refresh.confirmer;
+	char *remote = confirmer != REFRESH_NO_REMOTE ? strdup(take_run->remotes[confirmer]->id) : NULL;
 	if (err != KNOT_OK && err != KNOT_ESTOPPED) {
 		log_zone(LOG_ERR, take_run->params.zone, "zone event '%s' failed (%s)", event_row(EVENT_REFRESH)->name,
 				knot_strerror(err));
@@ -84,9 +86,13 @@ static void refresh_finish(refresh_run_t *take_run, knot_err_t err)
 	if (rest != NULL) {
 		rest->timers = state;
 	}
+	if (rest != NULL && remote != NULL) {
+		rests_confirm(&server->rests, rest, remote, sys_clock_wall());
+	}
 	outcome.keeps_result = err == KNOT_ESTOPPED;
 	jobs_end(&server->jobs, entry, outcome, err == KNOT_ESTOPPED ? KNOT_OK : err);
 	sys_mutex_unlock(&server->jobs.lock);
+	free(remote);
 }
 
 /* ---- Asking ---- */

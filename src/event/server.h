@@ -142,6 +142,10 @@ typedef struct {
 	bool is_failed; /* the last one failed, whatever is served */
 	bool is_served;
 	uint64_t since_s; /* wall clock: when the last load or change began, or was requested if it waits */
+	/* Of a secondary zone: wall clock, when a primary last had just what the zone has, 0: not since the start; and
+	 * the id of that primary, valid as long as the server */
+	uint64_t refreshed_s;
+	const char *refreshed_from;
 } server_zone_health_t;
 
 /**
@@ -151,6 +155,15 @@ typedef struct {
  */
 size_t server_zone_healths(const server_t *server, const uint8_t *after, bool failed_only,
 		server_zone_health_t *ret_healths, size_t max);
+
+/** A primary of the section remote. */
+typedef struct {
+	const char *id;  /* valid as long as the server */
+	uint64_t last_s; /* wall clock: when it last had just what some zone has, or gave it that */
+} server_primary_t;
+
+/** The primaries that have done so since the start, in order of their ids. Caller frees *ret_primaries. KNOT_ENOMEM. */
+KNOT_MUST_USE knot_err_t server_primaries(const server_t *server, server_primary_t **ret_primaries, size_t *ret_count);
 
 /** Why the last job of a zone failed. */
 typedef struct {

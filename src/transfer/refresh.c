@@ -210,6 +210,7 @@ static void refresh_on_nothing_new(refresh_t *r, trial_t trial, uint64_t now_s, 
 static void refresh_on_current(refresh_t *r, timers_option_t option, refresh_note_kind_t kind, uint32_t serial,
 		uint64_t now_s, refresh_step_t *step)
 {
+	r->confirmer = r->remote;
 	refresh_set_expire(r, option, refresh_left(r, now_s), now_s, step);
 	refresh_note_t *note = refresh_note(r, step, kind);
 	note->serial = serial;
@@ -352,7 +353,7 @@ static void refresh_on_applied(refresh_t *r, const refresh_event_t *event, refre
 	r->has_contents = r->is_updated = true;
 	r->serial = event->applied.serial;
 	r->soa = event->applied.soa;
-	r->source = r->remote;
+	r->source = r->confirmer = r->remote;
 	r->source_address = r->address;
 	r->trial = TRIAL_UPDATED;
 	r->wants_again = r->is_partial;
@@ -389,7 +390,8 @@ void refresh_begin(refresh_t *refresh, const refresh_params_t *params, uint64_t 
 		.state = params->state,
 		.has_contents = params->has_contents,
 		.serial = params->serial,
-		.soa = params->soa };
+		.soa = params->soa,
+		.confirmer = REFRESH_NO_REMOTE };
 	if (params->is_by_operator) {
 		refresh->state.bootstrap_failures = 0;
 	}

@@ -174,6 +174,7 @@ typedef struct {
 	knot_err_t err;                  /* KNOT_OK: success */
 	bool is_updated;                 /* the zone was updated, from: */
 	uint16_t source, source_address; /* which is pinned from now on */
+	uint16_t confirmer;              /* the last remote that had just what the zone has now; REFRESH_NO_REMOTE */
 	/* Internal. */
 	uint8_t phase, role, trial;
 	bool has_contents, is_answered, is_over, is_partial, is_changes, wants_again;

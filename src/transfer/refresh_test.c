@@ -463,6 +463,7 @@ static void test_facts(void **state)
 	assert_true(r.is_updated && r.state.is_last_ok && r.err == KNOT_OK);
 	assert_int_equal(r.source, 1);
 	assert_int_equal(r.source_address, 1);
+	assert_int_equal(r.confirmer, 1);
 	assert_int_equal(r.state.pin_hit_s, 0);
 	assert_int_equal(r.state.bootstrap_failures, 0);
 	assert_int_equal(r.state.next_expire_s, NOW + 70);
@@ -470,12 +471,17 @@ static void test_facts(void **state)
 	run(&(row_t){ "failure", "1", { .state = { .is_last_ok = true, .bootstrap_failures = 255 } }, "lost", "" }, &r,
 			&s);
 	assert_false(r.is_updated || r.state.is_last_ok);
+	assert_int_equal(r.confirmer, REFRESH_NO_REMOTE);
 	assert_int_equal(r.state.bootstrap_failures, 255);
 	assert_true(r.state.next_refresh_s >= NOW + 7200);
 	run(&(row_t){ "failure", "1", { .state.bootstrap_failures = 1 }, "lost", "" }, &r, &s);
 	assert_int_equal(r.state.bootstrap_failures, 2);
 
+	run(&(row_t){ "up to date", "12", { FRESH }, "lost soa=10", "" }, &r, &s);
+	assert_int_equal(r.confirmer, 1);
+
 	run(&(row_t){ "outdated", "1", { FRESH }, "soa=9", "" }, &r, &s);
+	assert_int_equal(r.confirmer, REFRESH_NO_REMOTE);
 	assert_int_equal(r.state.next_expire_s, NOW + 5000); /* not renewed */
 
 	run(&(row_t){ "waiting", "11", { FRESH, .pinned = 2, .pin_tolerance_s = 60 }, "soa=10 +2 soa=11", "" }, &r, &s);

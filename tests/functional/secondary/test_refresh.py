@@ -5,9 +5,11 @@ import pathlib
 import re
 import shutil
 import subprocess
+import time
 
 import pytest
 
+from harness.metrics import families, request, wait_open
 from harness.net import free_port
 from harness.server import Knotd, built
 from harness.waiting import wait_until
@@ -262,3 +264,29 @@ zone "example" {{ type primary; file "{folder}/example.zone"; allow-transfer {{ 
     finally:
         process.terminate()
         process.wait(20)
+
+
+def test_age_by_remote(knotd, primary):
+    """Metrics say when which primary last had what the zone has: from a start on, after a transfer, after a look that found nothing new."""
+    knotd.metrics = free_port()
+    first, begun = primary(), time.time()
+    configure(knotd, [free_port(), first.daemon.port], server=f"metrics-listen: 127.0.0.1@{knotd.metrics}")
+    knotd.start()
+    wait_open(knotd.metrics)
+    wait_serial(knotd, 1)
+
+    def ages():
+        found = families(request(knotd.metrics)[2])
+        return [{tuple(sample.labels.values()): sample.value for sample in found[f"knot_{what}_last_refresh_timestamp_seconds"].samples}
+                for what in ("zone", "remote")]
+    wait_until(lambda: ages()[1], "the end of the first refresh")
+    zones, remotes = ages()
+    assert set(zones) == {("example.", "p1")} and set(remotes) == {("p1",)}     # p0 isn't there
+    assert begun - 1 <= zones["example.", "p1"] == remotes["p1",] <= time.time() + 1
+    wait_until(lambda: time.time() >= zones["example.", "p1"] + 1, "the next second")
+    assert refresh(knotd).returncode == 0
+    later = ages()
+    assert later[0]["example.", "p1"] > zones["example.", "p1"] and later[1]["p1",] == later[0]["example.", "p1"]
+    first.daemon.stop()
+    refresh(knotd)
+    assert ages() == later
