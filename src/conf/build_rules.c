@@ -11,6 +11,7 @@ size_t conf_rule_element_size(conf_field_t field)
 		[CONF_FIELD_KEYS] = sizeof(const conf_key_t *),
 		[CONF_FIELD_GROUPS] = sizeof(const conf_group_t *),
 		[CONF_FIELD_ACLS] = sizeof(const conf_acl_t *),
+		[CONF_FIELD_EXTERNALS] = sizeof(const conf_external_t *),
 		[CONF_FIELD_PEERS] = sizeof(conf_peer_t),
 		[CONF_FIELD_TYPES] = sizeof(uint16_t),
 		[CONF_FIELD_OWNERS] = sizeof(conf_owner_t),
@@ -39,6 +40,9 @@ static const void *rules_resolve(const conf_store_t *store, conf_field_t field, 
 	if (field == CONF_FIELD_ACLS) {
 		return rules_find(store, CONF_S_ACL, id, &at) ? &store->acls[at] : NULL;
 	}
+	if (field == CONF_FIELD_EXTERNALS) {
+		return rules_find(store, CONF_S_EXTERNAL, id, &at) ? &store->externals[at] : NULL;
+	}
 	assert(field == CONF_FIELD_GROUPS);
 	if (rules_find(store, CONF_S_REMOTE, id, &at)) {
 		return &store->groups[at];
@@ -49,7 +53,8 @@ static const void *rules_resolve(const conf_store_t *store, conf_field_t field, 
 
 static bool rules_is_reference(conf_field_t field)
 {
-	return field == CONF_FIELD_KEYS || field == CONF_FIELD_GROUPS || field == CONF_FIELD_ACLS;
+	return field == CONF_FIELD_KEYS || field == CONF_FIELD_GROUPS || field == CONF_FIELD_ACLS ||
+	       field == CONF_FIELD_EXTERNALS;
 }
 
 bool conf_rule_is_void(const conf_store_t *store, const conf_row_t *row, knot_bytes_t value)
@@ -199,6 +204,20 @@ static knot_err_t rules_build_acls(conf_store_t *store, conf_bases_t bases)
 	return KNOT_OK;
 }
 
+static knot_err_t rules_build_externals(conf_store_t *store, conf_bases_t bases)
+{
+	const conf_table_t *table = &store->tables[CONF_S_EXTERNAL];
+	for (size_t i = 0; i < table->count; i++) {
+		conf_external_t *external = &store->externals[i];
+		knot_err_t err = conf_build_struct(store, &conf_section_external, &table->blocks[i], bases, external);
+		if (err != KNOT_OK) {
+			return err;
+		}
+		external->id = (const char *)table->blocks[i].id;
+	}
+	return KNOT_OK;
+}
+
 knot_err_t conf_build_rules(conf_store_t *store, conf_bases_t bases)
 {
 	const conf_table_t *tables = store->tables;
@@ -207,11 +226,14 @@ knot_err_t conf_build_rules(conf_store_t *store, conf_bases_t bases)
 	store->remotes = conf_store_alloc(store, tables[CONF_S_REMOTE].count * sizeof(*store->remotes) + 1);
 	store->groups = conf_store_alloc(store, group_count * sizeof(*store->groups) + 1);
 	store->acls = conf_store_alloc(store, tables[CONF_S_ACL].count * sizeof(*store->acls) + 1);
-	if (store->keys == NULL || store->remotes == NULL || store->groups == NULL || store->acls == NULL) {
+	store->externals = conf_store_alloc(store, tables[CONF_S_EXTERNAL].count * sizeof(*store->externals) + 1);
+	if (store->keys == NULL || store->remotes == NULL || store->groups == NULL || store->acls == NULL ||
+			store->externals == NULL) {
 		return KNOT_ENOMEM;
 	}
 	knot_err_t err = rules_build_keys(store, bases);
 	err = err == KNOT_OK ? rules_build_remotes(store, bases) : err;
 	err = err == KNOT_OK ? rules_build_groups(store) : err;
-	return err == KNOT_OK ? rules_build_acls(store, bases) : err;
+	err = err == KNOT_OK ? rules_build_acls(store, bases) : err;
+	return err == KNOT_OK ? rules_build_externals(store, bases) : err;
 }

@@ -53,7 +53,7 @@ typedef struct {
 enum { CONF_METRICS_LISTEN_MAX = 16 };
 
 /** Values of dbus-event: bits of a set. */
-enum { CONF_DBUS_RUNNING = 1, CONF_DBUS_ZONE_UPDATED = 2 };
+enum { CONF_DBUS_RUNNING = 1, CONF_DBUS_ZONE_UPDATED = 2, CONF_DBUS_EXTERNAL_VERIFY = 3 };
 
 /** Section `server`. */
 typedef struct {
@@ -299,6 +299,7 @@ typedef struct {
 	uint32_t notify_delay_s;   /* how long after one */
 	conf_groups_t ddns_master; /* at most one; set, but with none: updates aren't forwarded */
 	conf_acls_t acl;           /* rules, in order: src/access */
+	conf_externals_t external; /* at most one: who decides about new versions */
 	conf_catalog_role_t catalog_role;
 	conf_bytes_list_t catalog_templates; /* of an interpreted catalog: identifiers; use conf_member() */
 	knot_bytes_t catalog_zone;           /* of a member: wire name of its catalog, lower case */
@@ -451,6 +452,9 @@ bool conf_member(const conf_t *conf, knot_name_t name, knot_name_t catalog, knot
  * zone can't be loaded.
  */
 KNOT_MUST_USE knot_err_t conf_zone_file(const conf_zone_t *zone, char *ret_path, size_t path_max);
+
+/** Path of another file of the zone, by the same formatters and with the same errors. */
+KNOT_MUST_USE knot_err_t conf_zone_path(const conf_zone_t *zone, const char *format, char *ret_path, size_t path_max);
 
 /**
  * The settings of the module that a reference names, conf_mod_<name>_t; the built-in ones (all defaults) for id "".

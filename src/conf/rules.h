@@ -138,3 +138,15 @@ typedef struct {
 	const conf_acl_t *const *data;
 	size_t count;
 } conf_acls_t;
+
+/** A block of section `external`. Files: with formatters, use conf_zone_path(); NULL: not written. */
+typedef struct {
+	const char *id;
+	uint32_t timeout_s;
+	const char *dump_new_zone, *dump_removals, *dump_additions;
+} conf_external_t;
+
+typedef struct {
+	const conf_external_t *const *data;
+	size_t count;
+} conf_externals_t;

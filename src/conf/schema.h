@@ -70,6 +70,7 @@ typedef enum {
 	CONF_FIELD_KEYS,
 	CONF_FIELD_GROUPS,
 	CONF_FIELD_ACLS,
+	CONF_FIELD_EXTERNALS,
 	CONF_FIELD_NETS,
 	CONF_FIELD_BYTES_LIST,
 	CONF_FIELD_PEERS,
@@ -86,7 +87,8 @@ typedef enum {
 	uint64_t: CONF_FIELD_U64, int64_t: CONF_FIELD_I64, const char *: CONF_FIELD_STR, knot_bytes_t: CONF_FIELD_BYTES, \
 	conf_strs_t: CONF_FIELD_STRS, conf_addrs_t: CONF_FIELD_ADDRS, conf_xdp_listens_t: CONF_FIELD_XDP_LISTENS, \
 	conf_xdp_blocks_t: CONF_FIELD_XDP_BLOCKS, conf_modrefs_t: CONF_FIELD_MODREFS, conf_keys_t: CONF_FIELD_KEYS, \
-	conf_groups_t: CONF_FIELD_GROUPS, conf_acls_t: CONF_FIELD_ACLS, conf_nets_t: CONF_FIELD_NETS, conf_peers_t: CONF_FIELD_PEERS, \
+	conf_groups_t: CONF_FIELD_GROUPS, conf_acls_t: CONF_FIELD_ACLS, conf_externals_t: CONF_FIELD_EXTERNALS, \
+	conf_nets_t: CONF_FIELD_NETS, conf_peers_t: CONF_FIELD_PEERS, \
 	conf_types_t: CONF_FIELD_TYPES, conf_owners_t: CONF_FIELD_OWNERS, conf_bits_t: CONF_FIELD_BITS, \
 	conf_set_t: CONF_FIELD_SET, conf_bytes_list_t: CONF_FIELD_BYTES_LIST)
 /* clang-format on */

@@ -6,7 +6,7 @@
 /* clang-format off */
 
 static const conf_option_t dbus_events[] = {
-	{ "none", 0 }, { "running", CONF_DBUS_RUNNING }, { "zone-updated", CONF_DBUS_ZONE_UPDATED }, { "external-verify", 3 }, { "keys-updated", 4 },
+	{ "none", 0 }, { "running", CONF_DBUS_RUNNING }, { "zone-updated", CONF_DBUS_ZONE_UPDATED }, { "external-verify", CONF_DBUS_EXTERNAL_VERIFY }, { "keys-updated", 4 },
 	{ "ksk-submission", 5 }, { "dnssec-invalid", 6 }, { NULL, 0 },
 };
 
@@ -149,9 +149,10 @@ static const conf_row_t server_rows[] = {
 	{ .name = "proxy-allowlist", .type = CONF_NET, MULTI, REFUSED, FOR("PROXY protocol"),
 	  .doc = "Addresses and networks of proxies whose queries have a PROXYv2 header with the client's address." },
 	{ .name = "dbus-event", OPT(dbus_events), MULTI, CONF_AT(conf_server_t, dbus_events), .dflt = "none", RESTART,
-	  REFUSED_BUT("none running zone-updated"), FOR("DNSSEC signing"),
+	  REFUSED_BUT("none running zone-updated external-verify"), FOR("DNSSEC signing"),
 	  .doc = "Events that the server announces on the system's D-Bus: running, that all zones are served and that "
-	         "the server stops; zone-updated, that a zone has a new version, or that an update of it failed." },
+	         "the server stops; zone-updated, that a zone has a new version, or that an update of it failed; "
+	         "external-verify, that a version waits for external validation." },
 	{ .name = "dbus-init-delay", TIME(0, MAX31), CONF_AT(conf_server_t, dbus_init_delay_s), .dflt = "1", RESTART,
 	  .doc = "Time that the server waits at start once it is connected to D-Bus, so that programs that listen for "
 	         "events can connect. Without dbus-event it doesn't wait." },

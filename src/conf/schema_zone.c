@@ -307,16 +307,17 @@ const conf_section_t conf_section_policy = {
 
 static const conf_row_t external_rows[] = {
 	{ .name = "id", STR, .doc = "Name by which zones refer to the validation." },
-	{ .name = "timeout", TIME(0, MAX32), .dflt = "300", TUNING,
+	{ .name = "timeout", TIME(0, MAX32), CONF_AT(conf_external_t, timeout_s), .dflt = "300", TUNING,
 	  .doc = "Time within which the other program must decide, else the change is refused." },
-	{ .name = "dump-new-zone", STR, TUNING, .doc = "File to which the new version of the zone is written." },
-	{ .name = "dump-removals", STR, TUNING, .doc = "File to which the removed records are written." },
-	{ .name = "dump-additions", STR, TUNING, .doc = "File to which the added records are written." },
+	{ .name = "dump-new-zone", STR, CONF_AT(conf_external_t, dump_new_zone), TUNING, .doc = "File to which the new version of the zone is written." },
+	{ .name = "dump-removals", STR, CONF_AT(conf_external_t, dump_removals), TUNING, .doc = "File to which the removed records are written." },
+	{ .name = "dump-additions", STR, CONF_AT(conf_external_t, dump_additions), TUNING, .doc = "File to which the added records are written." },
 };
 const conf_section_t conf_section_external = {
 	.name = "external",
 	.kind = CONF_MULTI,
 	ROWS(external_rows),
+	.struct_size = sizeof(conf_external_t),
 	.doc = "Validation of new zone versions by another program before they are published.",
 };
 
@@ -462,9 +463,9 @@ static const conf_row_t zone_rows[] = {
 	         "server signs. Not an item of Knot DNS." },
 	{ .name = "adjust-threads", INT(1, 65535), .dflt = "1", TUNING,
 	  .doc = "Number of threads that load the zone. Use more for a few very large zones." },
-	{ .name = "external-validation", REF1("external"), .or_default = true, REFUSED, FOR("external validation"),
-	  ZONE_RELOAD,
-	  .doc = "Validation by another program before a new version of the zone is published." },
+	{ .name = "external-validation", REF1("external"), .or_default = true, CONF_AT(conf_zone_t, external),
+	  .doc = "Validation by another program before a new version of the zone is published: the version waits for "
+	         "zone-commit or zone-abort. Not of versions by zone-commit." },
 	{ .name = "dnssec-signing", BOOL, .dflt = "off", REFUSED_BUT("off"), FOR("DNSSEC signing"), ZONE_RELOAD,
 	  .doc = "Sign the zone automatically." },
 	{ .name = "dnssec-validation", TOGETHER, BOOL, .dflt = "off", REFUSED_BUT("off"), FOR("DNSSEC validation"),

@@ -61,6 +61,7 @@ struct conf_store {
 	conf_key_t *keys; /* one for each block of section key; so with the next two */
 	conf_remote_t *remotes;
 	conf_acl_t *acls;
+	conf_external_t *externals;
 	conf_group_t *groups;         /* one for each remote, then one for each block of section remotes */
 	conf_zone_t *templates;       /* one for each block of section template, plus the one without any at the end */
 	size_t default_template;      /* index of the one for zones without a template */

@@ -140,10 +140,10 @@ conf_zonefile_verdict_t conf_zonefile_check(const char *format)
 	return expand(&out, format, knot_name_root);
 }
 
-knot_err_t conf_zone_file(const conf_zone_t *zone, char *ret_path, size_t path_max)
+knot_err_t conf_zone_path(const conf_zone_t *zone, const char *format, char *ret_path, size_t path_max)
 {
 	out_t out = { .len = 0 };
-	if (expand(&out, zone->file, zone->name) == CONF_ZONEFILE_INVALID) {
+	if (expand(&out, format, zone->name) == CONF_ZONEFILE_INVALID) {
 		return KNOT_EINVAL;
 	}
 	bool is_relative = out.len == 0 || out.text[0] != '/';
@@ -153,4 +153,9 @@ knot_err_t conf_zone_file(const conf_zone_t *zone, char *ret_path, size_t path_m
 			has_directory ? "/" : "", has_storage ? zone->storage : "", has_storage ? "/" : "",
 			(int)out.len, out.text);
 	return out.is_full || len < 0 || (size_t)len >= path_max ? KNOT_ESPACE : KNOT_OK;
+}
+
+knot_err_t conf_zone_file(const conf_zone_t *zone, char *ret_path, size_t path_max)
+{
+	return conf_zone_path(zone, zone->file, ret_path, path_max);
 }

@@ -87,7 +87,8 @@ static void zone_command_print_transaction(const zone_facts_t *facts, int event,
 {
 	(void)event;
 	bool is_open = server_edit_is_open(facts->session->server, facts->zone->name);
-	snprintf(text, FIELD_TEXT_MAX, "%s", is_open ? "open" : "-");
+	bool is_validated = !is_open && server_is_validated(facts->session->server, facts->zone->name);
+	snprintf(text, FIELD_TEXT_MAX, "%s", is_open ? "open" : is_validated ? "open-external" : "-");
 }
 
 /* It takes effect at once: there is no "freezing" or "thawing". */

@@ -10,6 +10,7 @@
 #include "src/event/changes.h"
 #include "src/event/conf_edit.h"
 #include "src/event/edits.h"
+#include "src/event/external.h"
 #include "src/event/renewal.h"
 #include "src/event/rests.h"
 #include "src/event/saves.h"
@@ -51,8 +52,9 @@ struct server {
 	int loaded_fd;                                   /* owned: eventfd */
 	conf_t *started; /* owned: the configuration of the start, see conf_copy_groups() */
 	conf_open_t edit SYS_GUARDED_BY(reload_lock);
-	edits_t edits;     /* open transactions on zones */
-	updates_t updates; /* requests for dynamic updates that wait */
+	edits_t edits;         /* open transactions on zones */
+	externals_t externals; /* versions that another program decides about */
+	updates_t updates;     /* requests for dynamic updates that wait */
 	catalogs_t catalogs;
 	remote_t *remote;                                    /* owned; takes care of its threads itself */
 	notices_t *notices;                                  /* owned: NOTIFYs that came */
@@ -89,6 +91,9 @@ KNOT_MUST_USE knot_err_t server_zone_file(const server_t *server, knot_name_t na
  */
 KNOT_MUST_USE knot_err_t server_path_in_folder(
 		const server_t *server, knot_name_t name, const char *folder, char ret_path[static PATH_MAX]);
+
+/** The start doesn't wait for the zone, which is loaded but waits for something outside. In its turn. */
+void server_note_tried(server_t *server, entry_t *entry) SYS_EXCLUDES(server->jobs.lock);
 
 /** The wall clock's time of sys_clock_ms(). */
 uint64_t server_wall_of(uint64_t when_ms);

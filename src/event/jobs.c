@@ -211,16 +211,24 @@ static void jobs_tell_if_idle(jobs_t *jobs) SYS_REQUIRES(jobs->lock)
 	}
 }
 
-static void jobs_mark_ended(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_err_t result)
-		SYS_REQUIRES(jobs->lock)
+void jobs_note_tried(jobs_t *jobs, entry_t *entry)
 {
-	entry->is_running = false;
-	jobs_note_result(jobs, entry, &outcome, result);
 	if (!entry->tried && !entry->gone) {
 		jobs->untried--;
 	}
 	entry->tried = true;
 	jobs->has_started |= jobs->untried == 0;
+	if (jobs->untried == 0) {
+		pthread_cond_broadcast(&jobs->ended);
+	}
+}
+
+static void jobs_mark_ended(jobs_t *jobs, entry_t *entry, job_outcome_t outcome, knot_err_t result)
+		SYS_REQUIRES(jobs->lock)
+{
+	entry->is_running = false;
+	jobs_note_result(jobs, entry, &outcome, result);
+	jobs_note_tried(jobs, entry);
 	jobs->running--;
 	if (agenda_event_of(entry->ticket) == EVENT_REFRESH && jobs->refreshing-- == JOBS_REFRESHES_MAX &&
 			jobs->idle > 0) {
@@ -232,7 +240,7 @@ static void jobs_mark_ended(jobs_t *jobs, entry_t *entry, job_outcome_t outcome,
 	}
 	free(outcome.reason);
 	/* Not for each of a million zones at start. */
-	if (jobs->awaited > 0 || jobs->untried == 0) {
+	if (jobs->awaited > 0) {
 		pthread_cond_broadcast(&jobs->ended);
 	} else {
 		jobs_tell_if_idle(jobs);
@@ -394,24 +402,101 @@ void jobs_go_on(jobs_t *jobs, job_step_t *step)
 	sys_mutex_unlock(&jobs->lock);
 }
 
+/* The next piece of work, or a wait for it. */
+static void jobs_run_any(jobs_t *jobs) SYS_REQUIRES(jobs->lock)
+{
+	agenda_item_t next;
+	uint64_t wait_ms;
+	if (jobs->steps != NULL) {
+		jobs_run_step(jobs);
+	} else if (jobs_find_next(jobs, &next, &wait_ms)) {
+		jobs_run_one(jobs, &next);
+	} else if (agenda_was_long(&jobs->agenda) || agenda_was_long(&jobs->refreshes)) {
+		jobs_give_memory_back(jobs);
+	} else {
+		jobs_tell_if_idle(jobs); /* what was due may have been parked */
+		jobs_wait_for_work(jobs, wait_ms);
+	}
+}
+
 static void jobs_run_worker(void *arg)
 {
 	jobs_t *jobs = arg;
 	sys_mutex_lock(&jobs->lock);
 	while (!jobs->stopping || jobs->steps != NULL) {
-		agenda_item_t next;
-		uint64_t wait_ms;
-		if (jobs->steps != NULL) {
-			jobs_run_step(jobs);
-		} else if (jobs_find_next(jobs, &next, &wait_ms)) {
-			jobs_run_one(jobs, &next);
-		} else if (agenda_was_long(&jobs->agenda) || agenda_was_long(&jobs->refreshes)) {
-			jobs_give_memory_back(jobs);
+		jobs_run_any(jobs);
+	}
+	sys_mutex_unlock(&jobs->lock);
+}
+
+/* ---- In place of workers that wait ---- */
+
+typedef struct jobs_spare {
+	struct jobs_spare *next;
+	jobs_t *jobs;
+	bool is_over; /* under the lock of the jobs */
+	sys_thread_t thread;
+} jobs_spare_t;
+
+static void jobs_run_spare(void *arg)
+{
+	jobs_spare_t *spare = arg;
+	jobs_t *jobs = spare->jobs;
+	sys_mutex_lock(&jobs->lock);
+	while (!jobs->stopping && jobs->spare_count <= jobs->outside) {
+		jobs_run_any(jobs);
+	}
+	jobs->spare_count--;
+	spare->is_over = true;
+	sys_mutex_unlock(&jobs->lock);
+}
+
+/* Free spare threads that have ended, or all of them: then none is left that could begin. Under lock, which is released
+ * meanwhile. */
+static void jobs_join_spares(jobs_t *jobs, bool is_stop) SYS_REQUIRES(jobs->lock)
+{
+	jobs_spare_t **at = &jobs->spares;
+	while (*at != NULL) {
+		jobs_spare_t *spare = *at;
+		if (!spare->is_over && !is_stop) {
+			at = &spare->next;
+			continue;
+		}
+		*at = spare->next;
+		sys_mutex_unlock(&jobs->lock);
+		sys_thread_join(&spare->thread);
+		free(spare);
+		sys_mutex_lock(&jobs->lock);
+		at = &jobs->spares; /* the list may have changed meanwhile */
+	}
+}
+
+void jobs_step_out(jobs_t *jobs)
+{
+	sys_mutex_lock(&jobs->lock);
+	jobs_join_spares(jobs, false);
+	jobs->outside++;
+	bool has_room = jobs->spare_count < JOBS_SPARES_MAX && jobs->spare_count < jobs->outside && !jobs->stopping;
+	jobs_spare_t *spare = has_room ? calloc(1, sizeof(*spare)) : NULL;
+	if (spare != NULL) {
+		*spare = (jobs_spare_t){ .next = jobs->spares,
+			.jobs = jobs,
+			.thread = { .name = "bg-spare", .cpu = -1, .run = jobs_run_spare, .arg = spare } };
+		if (sys_thread_start(&spare->thread) == KNOT_OK) {
+			jobs->spares = spare;
+			jobs->spare_count++;
 		} else {
-			jobs_tell_if_idle(jobs); /* what was due may have been parked */
-			jobs_wait_for_work(jobs, wait_ms);
+			free(spare);
 		}
 	}
+	sys_mutex_unlock(&jobs->lock);
+}
+
+void jobs_step_in(jobs_t *jobs)
+{
+	sys_mutex_lock(&jobs->lock);
+	jobs->outside--;
+	pthread_cond_broadcast(&jobs->work); /* one that is idle in its place ends */
 	sys_mutex_unlock(&jobs->lock);
 }
 
@@ -446,4 +531,7 @@ void jobs_stop(jobs_t *jobs)
 	for (unsigned i = 0; i < jobs->worker_count && jobs->workers != NULL; i++) {
 		sys_thread_join(&jobs->workers[i]);
 	}
+	sys_mutex_lock(&jobs->lock);
+	jobs_join_spares(jobs, true);
+	sys_mutex_unlock(&jobs->lock);
 }

@@ -57,6 +57,7 @@ enum {
 	/* Times before all others: what is due then has been asked for since the process began. */
 	JOBS_DUE_BY_NOTIFY = 0,
 	JOBS_DUE_BY_OPERATOR = 1,
+	JOBS_SPARES_MAX = 256, /* workers that have somebody in their places while they wait for something outside */
 };
 
 typedef struct {
@@ -77,6 +78,10 @@ typedef struct {
 	uint64_t errors SYS_GUARDED_BY(lock);     /* jobs that failed */
 	bool stopping SYS_GUARDED_BY(lock);
 
+	unsigned outside SYS_GUARDED_BY(lock);          /* workers that stepped out */
+	unsigned spare_count SYS_GUARDED_BY(lock);      /* threads in their places */
+	struct jobs_spare *spares SYS_GUARDED_BY(lock); /* owned: these, and those that have ended */
+
 	jobs_params_t calls;
 	sys_thread_t *workers; /* owned */
 	unsigned worker_count;
@@ -96,6 +101,15 @@ void jobs_stop(jobs_t *jobs) SYS_EXCLUDES(jobs->lock);
 
 /** Let a worker do a piece of a job that goes on, before other work. Without the lock, and before jobs_stop(). */
 void jobs_go_on(jobs_t *jobs, job_step_t *step) SYS_EXCLUDES(jobs->lock);
+
+/**
+ * The calling worker will wait for something outside, perhaps for long: another thread works in its place until
+ * jobs_step_in(). If there is none to be had, the pool has one worker less meanwhile. Without the lock.
+ */
+void jobs_step_out(jobs_t *jobs) SYS_EXCLUDES(jobs->lock);
+
+/** The worker is back. */
+void jobs_step_in(jobs_t *jobs) SYS_EXCLUDES(jobs->lock);
 
 /* ---- With the lock held ---- */
 
@@ -133,6 +147,9 @@ void jobs_cancel(jobs_t *jobs, entry_t *entry, event_t event) SYS_REQUIRES(jobs-
 
 /** Look again at events of the zone that could not run: it was thawed, or its transaction ended. */
 void jobs_release(jobs_t *jobs, entry_t *entry) SYS_REQUIRES(jobs->lock);
+
+/** The start needn't wait for the zone any more: its job has ended, or waits for something outside. */
+void jobs_note_tried(jobs_t *jobs, entry_t *entry) SYS_REQUIRES(jobs->lock);
 
 /** True if freezing or a transaction holds the event back. */
 bool jobs_is_held(const entry_t *entry, const agenda_item_t *item);

@@ -22,15 +22,26 @@ static knot_err_t results[EVENT_COUNT];
 static entry_t *urgent;
 static cpu_set_t cpus;  /* that the worker had in the last event; under the lock */
 static bool is_blocked; /* loads wait until it is false */
+static bool is_outside; /* and that it is something outside that they wait for is said */
 
 static knot_err_t run_event(entry_t *entry, event_t event, unsigned how, job_outcome_t *ret_outcome, void *ctx)
 {
 	(void)ctx;
 	char letter = event == EVENT_LOAD ? 'l' : 'f';
+	bool is_stepping = event == EVENT_LOAD && is_outside;
+	if (is_stepping) {
+		jobs_step_out(&jobs);
+	}
 	sys_mutex_lock(&jobs.lock);
+	pthread_cond_broadcast(&jobs.ended);
 	while (event == EVENT_LOAD && is_blocked) {
 		jobs_wait(&jobs);
 	}
+	sys_mutex_unlock(&jobs.lock);
+	if (is_stepping) {
+		jobs_step_in(&jobs);
+	}
+	sys_mutex_lock(&jobs.lock);
 	(void)sched_getaffinity(0, sizeof(cpus), &cpus);
 	size_t len = strlen(ran);
 	assert(len + 3 < sizeof(ran));
@@ -395,6 +406,41 @@ static void test_refreshes_wait(void **state)
 	sys_mutex_unlock(&jobs.lock);
 }
 
+/* The only worker waits for something outside: another thread does what is due, and ends when the worker is back. */
+static void test_substitute(void **state)
+{
+	(void)state;
+	is_blocked = is_outside = true;
+	start();
+	for (unsigned round = 0; round < 3; round++) {
+		jobs_ask(&jobs, zones[0], EVENT_LOAD, 0);
+		for (unsigned i = 0; i < 2; i++) { /* the second one finds the substitute idle */
+			server_ticket_t ticket = jobs_ask(&jobs, zones[1], EVENT_FLUSH, 0);
+			while (!jobs_has_ended(&jobs, zones[1], ticket)) {
+				jobs_wait(&jobs);
+			}
+		}
+		assert_string_equal(ran, "ff");
+		assert_int_equal(jobs.outside, 1);
+		is_blocked = false;
+		pthread_cond_broadcast(&jobs.ended);
+		expect("ffL");
+		assert_int_equal(jobs.outside, 0);
+		is_blocked = true;
+	}
+	jobs_ask(&jobs, zones[0], EVENT_LOAD, 0);
+	while (jobs.outside == 0) {
+		jobs_wait(&jobs);
+	}
+	is_blocked = is_outside = false;
+	pthread_cond_broadcast(&jobs.ended);
+	expect("L");
+	sys_mutex_unlock(&jobs.lock);
+	jobs_stop(&jobs);
+	assert_int_equal(jobs.spare_count, 0);
+	assert_null(jobs.spares);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -410,6 +456,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_failures, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_errors_fit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_removed_zones, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_substitute, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

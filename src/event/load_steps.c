@@ -101,6 +101,7 @@ publish_t load_begin_publish(loading_t *loading, load_source_t *take_next)
 				.flush = load_flush_is_needless,
 				.ctx = loading },
 		.images = loading->env->images,
+		.outside = loading->outcome == LOAD_FROM_FILE ? loading->env->server : NULL,
 		.catalogs = loading->settings.catalog_role == CONF_CATALOG_INTERPRET ? loading->env->server : NULL,
 		.may_go_unstored = true,
 	};
@@ -129,6 +130,15 @@ static update_store_t load_choose_store(const loading_t *loading, uint32_t seria
 	return UPDATE_STORES_NOTHING;
 }
 
+/* True if what is served, or what the journal ends with, has the serial: no version is asked about again. */
+static bool load_is_known(const loading_t *loading, uint32_t serial)
+{
+	const journal_info_t *info = &loading->journal;
+	const zone_contents_t *served = load_served(loading);
+	bool has_any = info->has_whole || info->has_changes || info->notes > 0;
+	return (served != NULL && served->serial == serial) || (has_any && info->serial_last == serial);
+}
+
 knot_err_t load_publish_whole(
 		loading_t *loading, update_source_t from, zone_contents_t *take_contents, load_source_t *take_source)
 {
@@ -139,6 +149,9 @@ knot_err_t load_publish_whole(
 	policy.stores = from == UPDATE_FILE && !is_same ? load_choose_store(loading, take_contents->serial)
 							: UPDATE_STORES_NOTHING;
 	publish_t publish = load_begin_publish(loading, take_source);
+	if (from != UPDATE_FILE || load_is_known(loading, take_contents->serial)) {
+		publish.outside = NULL;
+	}
 	update_t update;
 	update_effects_t effects;
 	update_begin_whole(loading->report.name, from, old, take_contents, &update);

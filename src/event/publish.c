@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/event/publish.h"
 
+#include "src/event/external.h"
 #include "src/sys/dbus.h"
 #include "src/sys/log.h"
 #include "src/update/serial.h"
@@ -98,9 +99,18 @@ static void publish_log_rail(const update_t *update, knot_err_t err, const updat
 	}
 }
 
-static knot_err_t publish_read_catalog(const zone_contents_t *base, const zone_contents_t *next, void *ctx)
+static knot_err_t publish_inspect(const zone_contents_t *base, const zone_contents_t *next, void *ctx)
 {
 	publish_t *publish = ctx;
+	if (publish->outside != NULL) {
+		knot_err_t err = external_ask(publish->outside, publish->zone, base, next, publish->reason);
+		if (err != KNOT_OK) {
+			return err;
+		}
+	}
+	if (publish->catalogs == NULL) {
+		return KNOT_OK;
+	}
 	catalogs_drop(publish->said);
 	publish->said = NULL;
 	return catalogs_read(zone_name(publish->zone), base, next, &publish->said);
@@ -109,10 +119,11 @@ static knot_err_t publish_read_catalog(const zone_contents_t *base, const zone_c
 knot_err_t publish_update(publish_t *publish, update_t *update, const zone_contents_t *base,
 		const update_policy_t *policy, update_effects_t *ret_effects)
 {
-	const update_env_t env = { .inspect = publish->catalogs != NULL ? publish_read_catalog : NULL,
-		.store = publish_store,
-		.publish = publish_step,
-		.ctx = publish };
+	char unused[UPDATE_REASON_MAX];
+	publish->reason = update->reason != NULL ? update->reason : unused;
+	const update_env_t env = {
+		.inspect = publish_inspect, .store = publish_store, .publish = publish_step, .ctx = publish
+	};
 	knot_err_t err = update_commit(update, base, policy, &env, ret_effects);
 	if (err == KNOT_OK && publish->said != NULL) {
 		catalogs_put(publish->catalogs, publish->said);

@@ -18,6 +18,8 @@ typedef struct {
 	load_source_t next;    /* owned: of the new contents */
 	changes_store_t store;
 	images_t *images;
+	server_t *outside;    /* another program decides about the version, if the zone says so; NULL: none is asked */
+	char *reason;         /* borrowed: update->reason while it is published; set by publish_update() */
 	server_t *catalogs;   /* the zone is a catalog that is interpreted: what it says goes there; NULL: it isn't */
 	catalog_work_t *said; /* owned: what the version says, until it is served */
 	bool may_go_unstored; /* a whole version that the journal can't take is published all the same */

@@ -223,6 +223,7 @@ static refresh_failure_t refresh_class_of(knot_err_t err)
 		{ KNOT_ESEMCHECK, REFRESH_INVALID },
 		{ KNOT_ENOSOA, REFRESH_INVALID },
 		{ KNOT_EGUARDRAIL, REFRESH_REJECTED },
+		{ KNOT_EEXTERNAL, REFRESH_REJECTED },
 	};
 	for (size_t i = 0; i < KNOT_LEN(classes); i++) {
 		if (classes[i].err == err) {

@@ -206,6 +206,14 @@ static void server_announce_failure(knot_name_t name, event_t event, knot_err_t 
 	sys_dbus_zone_not_updated(zone);
 }
 
+/* To those who wait until the start has tried all zones. */
+static void server_tell_loaded(server_t *server) SYS_REQUIRES(server->jobs.lock)
+{
+	if (server->jobs.untried == 0 && server->loaded_fd >= 0) {
+		(void)eventfd_write(server->loaded_fd, 1);
+	}
+}
+
 /* Under lock. */
 static void server_after_job(entry_t *entry, event_t event, knot_err_t result, job_outcome_t outcome, void *ctx)
 {
@@ -230,9 +238,15 @@ static void server_after_job(entry_t *entry, event_t event, knot_err_t result, j
 #include "src/event/event.def"
 #undef EVENT
 #undef EVENT_ABSENT
-	if (server->jobs.untried == 0 && server->loaded_fd >= 0) {
-		(void)eventfd_write(server->loaded_fd, 1);
-	}
+	server_tell_loaded(server);
+}
+
+void server_note_tried(server_t *server, entry_t *entry)
+{
+	sys_mutex_lock(&server->jobs.lock);
+	jobs_note_tried(&server->jobs, entry);
+	server_tell_loaded(server);
+	sys_mutex_unlock(&server->jobs.lock);
 }
 
 knot_err_t server_start(server_t *server)
@@ -309,6 +323,7 @@ static knot_err_t server_open_saves(server_t *server, const conf_database_t *con
 void server_stop(server_t *server)
 {
 	remote_stop(server->remote); /* before the workers: what waits for an answer ends, some of it in a worker */
+	externals_stop(&server->externals);
 	jobs_stop(&server->jobs);
 	updates_drop(&server->updates, KNOT_RCODE_SERVFAIL); /* while transports can still answer */
 	catalogs_stop(server);
@@ -385,6 +400,7 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	server->loaded_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sys_mutex_init(&server->reload_lock);
 	edits_init(&server->edits);
+	externals_init(&server->externals);
 	updates_init(&server->updates, SYS_UPDATES_MAX, server_make_seed());
 	renewal_init(&server->renewal);
 	server->edit.version = params->db_version;
@@ -406,6 +422,7 @@ void server_free(server_t *server)
 	renewal_done(server);
 	jobs_deinit(&server->jobs);
 	edits_done(&server->edits);
+	externals_done(&server->externals);
 	updates_drop(&server->updates, KNOT_RCODE_SERVFAIL);
 	updates_deinit(&server->updates);
 	catalogs_deinit(&server->catalogs);

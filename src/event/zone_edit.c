@@ -27,6 +27,11 @@ bool server_edit_is_open(const server_t *server, knot_name_t name)
 	return edit != NULL;
 }
 
+bool server_is_validated(server_t *server, knot_name_t name)
+{
+	return external_is_waiting(&server->externals, name);
+}
+
 bool server_edit_find_open(const server_t *server, knot_name_t name, server_open_t *ret_open)
 {
 	edits_t *edits = (edits_t *)&server->edits;
@@ -177,6 +182,9 @@ void server_edit_free(server_t *server, server_edit_t *take_edit)
 knot_err_t server_edit_abort(server_t *server, knot_name_t name)
 {
 	server_edit_t *edit;
+	if (external_decide(&server->externals, name, false)) {
+		return KNOT_OK;
+	}
 	knot_err_t err = zone_edit_enter_open(server, name, &edit);
 	if (err == KNOT_OK) {
 		zone_edit_end_entered(server, edit);
@@ -207,6 +215,9 @@ knot_err_t server_edit_commit(
 {
 	server_edit_t *edit;
 	*ret_commit = (server_commit_t){ 0 };
+	if (external_decide(&server->externals, name, true)) {
+		return KNOT_OK;
+	}
 	knot_err_t err = zone_edit_enter_open(server, name, &edit);
 	if (err != KNOT_OK) {
 		return err;

@@ -24,6 +24,10 @@ bool server_edits_are_open(const server_t *server);
 /** True if the zone has an open transaction. */
 bool server_edit_is_open(const server_t *server, knot_name_t name);
 
+/** True while a version of the zone waits for external validation, which server_edit_commit() and server_edit_abort()
+ * decide. */
+bool server_is_validated(server_t *server, knot_name_t name);
+
 /** An open transaction. */
 typedef struct {
 	uint64_t since_s;              /* wall clock: when it began */
@@ -62,7 +66,8 @@ typedef struct {
 } server_commit_t;
 
 /**
- * Make a version of the changes and publish it, with a serial by `serial-policy` if the serial wasn't changed. Nothing
+ * If a version of the zone waits for external validation, accept that, and do nothing else. Otherwise make a version of
+ * the changes and publish it, with a serial by `serial-policy` if the serial wasn't changed. Nothing
  * is published if nothing changed. The zone file is written as `zonefile-sync` says. KNOT_ENOZONE. KNOT_ETXNNONE.
  * KNOT_ESEMCHECK, KNOT_EZONESIZE, KNOT_EGUARDRAIL: a check failed and was logged; the transaction is still open.
  * KNOT_ESPACE and other errors of changes_store(): it can't be made durable; the transaction is still open.
@@ -72,7 +77,7 @@ typedef struct {
 KNOT_MUST_USE knot_err_t server_edit_commit(
 		server_t *server, knot_name_t name, const server_author_t *author, server_commit_t *ret_commit);
 
-/** Forget the changes. KNOT_ENOZONE. KNOT_ETXNNONE. */
+/** Forget the changes, or refuse the version that waits for external validation. KNOT_ENOZONE. KNOT_ETXNNONE. */
 KNOT_MUST_USE knot_err_t server_edit_abort(server_t *server, knot_name_t name);
 
 /**

@@ -133,10 +133,9 @@ void sys_dbus_stopped(void)
 	dbus_emit(SYS_DBUS_RUNNING, "stopped");
 }
 
-void sys_dbus_zone_updated(const char *zone, uint32_t serial)
+static void dbus_emit_version(unsigned event, const char *name, const char *zone, uint32_t serial)
 {
-	static const char name[] = "zone_updated";
-	if (!sys_dbus_has(SYS_DBUS_ZONE_UPDATED)) {
+	if (!sys_dbus_has(event)) {
 		return;
 	}
 	sys_mutex_lock(&dbus.lock);
@@ -145,6 +144,16 @@ void sys_dbus_zone_updated(const char *zone, uint32_t serial)
 				     : 0;
 	sys_mutex_unlock(&dbus.lock);
 	dbus_note_failure(name, result);
+}
+
+void sys_dbus_zone_updated(const char *zone, uint32_t serial)
+{
+	dbus_emit_version(SYS_DBUS_ZONE_UPDATED, "zone_updated", zone, serial);
+}
+
+void sys_dbus_external_verify(const char *zone, uint32_t serial)
+{
+	dbus_emit_version(SYS_DBUS_EXTERNAL_VERIFY, "external_verify", zone, serial);
 }
 
 void sys_dbus_zone_not_updated(const char *zone)

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 /** Events that are announced, as bits. */
-enum { SYS_DBUS_RUNNING = 2, SYS_DBUS_ZONE_UPDATED = 4 };
+enum { SYS_DBUS_RUNNING = 2, SYS_DBUS_ZONE_UPDATED = 4, SYS_DBUS_EXTERNAL_VERIFY = 8 };
 
 /**
  * Connect, own the name cz.nic.knotd, and wait for `delay_s` seconds, so that listeners see the first signal. events:
@@ -42,6 +42,9 @@ void sys_dbus_stopped(void);
 
 /** A zone has another version, or was loaded again. zone: text with the trailing dot. Any thread. */
 void sys_dbus_zone_updated(const char *zone, uint32_t serial);
+
+/** A version of the zone waits for external validation. zone: as above; serial: the version's. Any thread. */
+void sys_dbus_external_verify(const char *zone, uint32_t serial);
 
 /** A zone failed to be updated. zone: as above. Any thread. */
 void sys_dbus_zone_not_updated(const char *zone);

@@ -3,7 +3,7 @@
 
 #include "libknot/text/rdata_text.h"
 #include "libknot/text/rr_text.h"
-#include "src/zone/records.h"
+#include "src/zone/diff.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,12 +69,8 @@ static void take_owner(dump_t *dump, knot_name_t owner)
 	dump->owner_len = knot_rr_print_owner(owner, dump->owner);
 }
 
-static bool put_record(const zone_rr_t *rr, void *ctx)
+static void put_line(dump_t *dump, const zone_rr_t *rr)
 {
-	dump_t *dump = ctx;
-	if (dump->wants_soa != (rr->type == KNOT_TYPE_SOA)) {
-		return true;
-	}
 	if (dump->len > BUFFER_BYTES - LINE_MAX_BYTES) {
 		dump_flush_buffer(dump);
 	}
@@ -91,6 +87,14 @@ static bool put_record(const zone_rr_t *rr, void *ctx)
 	dump->len += knot_rdata_print(rr->type, rr->rdata, dump->text + dump->len, KNOT_RDATA_TEXT_MAX);
 	dump_put_bytes(dump, "\n", 1);
 	dump->count++;
+}
+
+static bool put_record(const zone_rr_t *rr, void *ctx)
+{
+	dump_t *dump = ctx;
+	if (dump->wants_soa == (rr->type == KNOT_TYPE_SOA)) {
+		put_line(dump, rr);
+	}
 	return dump->err == KNOT_OK;
 }
 
@@ -130,4 +134,34 @@ knot_err_t zone_dump(const zone_contents_t *zone, int fd, const zone_dump_params
 	free(scratch);
 	free(dump.text);
 	return dump.err;
+}
+
+/** Differences on their way into a file. */
+typedef struct {
+	dump_t dump;
+	bool is_added; /* those that are new; else those that are gone */
+} dump_diff_t;
+
+static bool put_difference(const zone_rr_t *rr, bool is_added, void *ctx)
+{
+	dump_diff_t *diff = ctx;
+	if (is_added == diff->is_added) {
+		diff->dump.owner_wire = NULL; /* whether another name lies where one has lain isn't known */
+		put_line(&diff->dump, rr);
+	}
+	return diff->dump.err == KNOT_OK;
+}
+
+knot_err_t zone_dump_diff(
+		const zone_contents_t *before, const zone_contents_t *after, bool is_added, const char *head, int fd)
+{
+	dump_diff_t diff = { .dump = { .fd = fd, .text = malloc(BUFFER_BYTES) }, .is_added = is_added };
+	if (diff.dump.text == NULL) {
+		return KNOT_ENOMEM;
+	}
+	diff.dump.len = (size_t)snprintf(diff.dump.text, LINE_MAX_BYTES, ";; %.200s\n", head);
+	knot_err_t err = zone_diff(before, after, put_difference, &diff);
+	dump_flush_buffer(&diff.dump);
+	free(diff.dump.text);
+	return err == KNOT_OK ? diff.dump.err : err;
 }

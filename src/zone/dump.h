@@ -15,6 +15,13 @@ typedef struct {
 	uint64_t now_s;      /* for the comment at the end: seconds since 1970 */
 } zone_dump_params_t;
 
+/**
+ * Write the records that differ between two versions (diff.h): those of `after` that are new, or those of `before` that
+ * are gone. head: a comment before them. Errors as below.
+ */
+KNOT_MUST_USE knot_err_t zone_dump_diff(
+		const zone_contents_t *before, const zone_contents_t *after, bool is_added, const char *head, int fd);
+
 /** Write the whole zone to `fd`. A negated errno of write(2): part of it may be written. KNOT_ENOMEM. Cost: some 0.3 µs
  * a record. */
 KNOT_MUST_USE knot_err_t zone_dump(const zone_contents_t *zone, int fd, const zone_dump_params_t *params);
