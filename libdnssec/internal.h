@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/** Internal to libdnssec: what a key is made of. */
+#pragma once
+
+#include <openssl/evp.h>
+
+#include "libdnssec/key.h"
+
+struct dnssec_key {
+	const dnssec_algorithm_t *row;
+	EVP_PKEY *evp;    /* owned; with the private key if it is in memory */
+	bool has_private; /* in `evp` */
+	char *url;        /* owned: of the private key in a token (RFC 7512); NULL: it isn't in one */
+	uint16_t tag;
+	size_t rdata_len;
+	uint8_t rdata[DNSSEC_KEY_RDATA_MAX];
+};
+
+/** The name that the library has for the curve of an algorithm; NULL: it isn't one of such. */
+const char *dnssec_curve_name(const dnssec_algorithm_t *row);
+
+/** The hash that signatures of the algorithm begin with; NULL: of EdDSA, which has none. */
+const EVP_MD *dnssec_hash_of(const dnssec_algorithm_t *row);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * Making and checking signatures as DNSSEC has them: RSA by PKCS #1 v1.5 (RFC 3110, 5702), ECDSA as r | s of fixed
+ * width (RFC 6605), EdDSA (RFC 8080). What is signed comes in pieces, which are hashed in order.
+ *
+ * A signer or a verifier is one thread's, and keeps what the library needs from one signature to the next; make one for
+ * each thread and key. The key must stay. Which library does what is a table in sign.c (ADR 57).
+ */
+#pragma once
+
+#include "libdnssec/key.h"
+
+enum { DNSSEC_SIGNATURE_MAX = 512 /* bytes: RSA of 4096 bits */ };
+
+typedef struct dnssec_signer dnssec_signer_t;
+typedef struct dnssec_verifier dnssec_verifier_t;
+
+/**
+ * is_reproducible: the same data always gives the same signature, also of ECDSA (RFC 6979); not of a key in a token.
+ * KNOT_ENOPRIVATEKEY: the key has none. KNOT_EPRIVATEKEY: the token doesn't give it. KNOT_ENOMEM.
+ */
+KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_signer_new(
+		const dnssec_key_t *key, bool is_reproducible, dnssec_signer_t **ret_signer);
+
+/** Sign the pieces, one behind the other. KNOT_ECRYPTO: the library or the token failed. KNOT_ENOMEM. */
+KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_signer_sign(dnssec_signer_t *signer, const knot_bytes_t *pieces,
+		size_t piece_count, uint8_t ret_signature[static DNSSEC_SIGNATURE_MAX], size_t *ret_len);
+
+/** NULL is allowed. */
+KNOT_EXPORT void dnssec_signer_free(dnssec_signer_t *take_signer);
+
+/** KNOT_ENOMEM. */
+KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_verifier_new(const dnssec_key_t *key, dnssec_verifier_t **ret_verifier);
+
+/** KNOT_OK: the signature is one of these pieces. KNOT_ESIGNATURE: it isn't. KNOT_ENOMEM, KNOT_ECRYPTO. */
+KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_verifier_verify(
+		dnssec_verifier_t *verifier, const knot_bytes_t *pieces, size_t piece_count, knot_bytes_t signature);
+
+/** NULL is allowed. */
+KNOT_EXPORT void dnssec_verifier_free(dnssec_verifier_t *take_verifier);
