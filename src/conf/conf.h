@@ -304,7 +304,16 @@ typedef struct {
 	conf_bytes_list_t catalog_templates; /* of an interpreted catalog: identifiers; use conf_member() */
 	knot_bytes_t catalog_zone;           /* of a member: wire name of its catalog, lower case */
 	const char *catalog_group;           /* NULL: none */
+	/* Wire names, lower case, of zones that this one is made of; at most one of both has any. Other members then
+	   say what that implies: conf_zone_is_derived(). */
+	conf_bytes_list_t reverse_generate, include_from;
 } conf_zone_t;
+
+/** True if the zone has records of other zones (`reverse-generate`, `include-from`). */
+static inline bool conf_zone_is_derived(const conf_zone_t *zone)
+{
+	return zone->reverse_generate.count > 0 || zone->include_from.count > 0;
+}
 
 typedef struct conf_store conf_store_t;
 

@@ -479,12 +479,18 @@ static const conf_row_t zone_rows[] = {
 	  ZONE_RELOAD,
 	  .doc = "Servers of the parent zone to which DS records are sent by dynamic update. It overrides that of the "
 	         "policy." },
-	{ .name = "reverse-generate", TOGETHER, .type = CONF_DNAME, MULTI, REFUSED, FOR("generated reverse zones"),
+	{ .name = "reverse-generate", TOGETHER, .type = CONF_DNAME, MULTI, CONF_AT(conf_zone_t, reverse_generate),
 	  ZONE_RELOAD,
-	  .doc = "Generate PTR records from the addresses in these zones." },
-	{ .name = "include-from", TOGETHER, .type = CONF_DNAME, MULTI, REFUSED, FOR("zones made of others"),
-	  ZONE_RELOAD,
-	  .doc = "Merge these zones, which must be below this one, into it." },
+	  .doc = "Generate PTR records from the addresses in these zones, which are of this server: from AAAA records if "
+	         "this zone is below ip6.arpa, otherwise from A records. Those whose owners are outside of this zone "
+	         "are left out. The records follow each change of the zones. The zone file has the rest of the zone "
+	         "and is not written by the server; journal-content is all, and zonefile-load is "
+	         "difference-no-serial." },
+	{ .name = "include-from", TOGETHER, .type = CONF_DNAME, MULTI, CONF_AT(conf_zone_t, include_from), ZONE_RELOAD,
+	  .doc = "Merge these zones, which must be below this one and of this server, into it: what they have takes the "
+	         "place of all that this zone has at and below their names, without SOA, NS, DNSKEY, CDS, CDNSKEY and "
+	         "ZONEMD records of their apexes, signatures, and NSEC and NSEC3 records. For the rest see "
+	         "reverse-generate, which excludes it." },
 	{ .name = "serial-policy", OPT(serial_policies), CONF_AT(conf_zone_t, serial_policy), .dflt = "increment",
 	  .doc = "The serial that a zone gets if a change doesn't set one: the old one plus 1 (increment), the time in "
 	         "seconds (unixtime), or the date in UTC as YYYYMMDDnn (dateserial). If that isn't higher than the old "

@@ -35,6 +35,7 @@ typedef struct {
 	bool is_forced;        /* guard rails hold nothing up */
 	bool has_primaries;    /* a zone without a file will come from one: that it has none isn't logged */
 	struct server *server; /* gets what catalogs say */
+	struct derived_set *derived; /* borrowed: the zone is made of others; NULL: it isn't */
 } load_env_t;
 
 /**

@@ -102,6 +102,7 @@ publish_t load_begin_publish(loading_t *loading, load_source_t *take_next)
 				.ctx = loading },
 		.images = loading->env->images,
 		.outside = loading->outcome == LOAD_FROM_FILE ? loading->env->server : NULL,
+		.server = loading->env->server,
 		.catalogs = loading->settings.catalog_role == CONF_CATALOG_INTERPRET ? loading->env->server : NULL,
 		.may_go_unstored = true,
 	};
@@ -242,6 +243,9 @@ knot_err_t load_read_and_apply(loading_t *loading, zone_contents_t **ret_content
 		load_note(loading, "zone file parsed, serial %u", contents->serial);
 	}
 	loading->file_serial = contents->serial;
+	if (loading->env->derived != NULL) {
+		derived_note_own(loading->env->derived, contents);
+	}
 	load_note_flushed(loading, contents->serial);
 	err = load_apply(loading, &contents, &source);
 	if (err != KNOT_OK) {

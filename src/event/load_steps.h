@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "src/event/derive_zone.h"
 #include "src/event/load.h"
 #include "src/event/load_plan.h"
 #include "src/event/publish.h"
@@ -31,6 +32,7 @@ typedef struct {
 	unsigned line_count;
 	bool has_between; /* the zone got a serial and lost it again, as nothing else differs */
 	uint32_t between;
+	bool keeps_records;   /* of a zone that is made of others: its file is as ever, so what was committed stays */
 	uint32_t file_serial; /* of the file that was read, before changes were applied to it */
 	load_outcome_t outcome;
 } loading_t;

@@ -28,6 +28,18 @@ static knot_err_t load_keep(loading_t *loading)
 
 /* ---- Facts ---- */
 
+/* One that is ahead of its file stays good when settings change, but not if the zone is made of others now. */
+static void load_drop_image_of_others(loading_t *loading)
+{
+	const sources_t *files = loading->image_source.files;
+	if (loading->env->derived != NULL && files != NULL && files->settings != loading->settings.number) {
+		zone_contents_free(loading->image);
+		source_clear(&loading->image_source);
+		loading->image = NULL;
+		log_zone(LOG_INFO, loading->report.name, "image not used (settings changed)");
+	}
+}
+
 /* The image, if there is one of the present files. If not, and there is one, the log says why. */
 static void load_read_image(loading_t *loading)
 {
@@ -36,7 +48,7 @@ static void load_read_image(loading_t *loading)
 	};
 	char reason[IMAGES_REASON_MAX];
 	switch (images_read(loading->env->images, &query, &loading->image, &loading->image_source, reason)) {
-	case IMAGES_READ:
+	case IMAGES_READ: load_drop_image_of_others(loading); break;
 	case IMAGES_NONE: break;
 	case IMAGES_STALE: log_zone(LOG_INFO, query.name, "image not used (%s)", reason); break;
 	case IMAGES_DAMAGED:
@@ -85,7 +97,8 @@ static load_facts_t load_find_facts(loading_t *loading)
 		.content = settings->content,
 		.is_served = load_served(loading) != NULL,
 	};
-	facts.is_current = facts.is_served && source_is_current(loading->source, settings->path, settings->number);
+	facts.is_current = facts.is_served && source_is_current(loading->source, settings->path, settings->number) &&
+			   (loading->env->derived == NULL || !loading->env->derived->has_other_sources);
 	if (!facts.is_current) {
 		load_look_into_journal(loading);
 	}

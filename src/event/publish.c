@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/event/publish.h"
 
+#include "src/event/derive_zone.h"
 #include "src/event/external.h"
 #include "src/sys/dbus.h"
 #include "src/sys/log.h"
@@ -21,7 +22,10 @@ static void publish_step(zone_contents_t *take_contents, void *ctx)
 	source_clear(publish->source);
 	*publish->source = publish->next;
 	publish->next = (load_source_t){ 0 };
+	derived_news_t *news = derived_compare(publish->server, zone_name(publish->zone), publish->from,
+			zone_contents(publish->zone), take_contents);
 	publish_contents(publish->zone, take_contents);
+	derived_tell(publish->server, news);
 }
 
 /*
@@ -124,6 +128,7 @@ knot_err_t publish_update(publish_t *publish, update_t *update, const zone_conte
 	const update_env_t env = {
 		.inspect = publish_inspect, .store = publish_store, .publish = publish_step, .ctx = publish
 	};
+	publish->from = update->source;
 	knot_err_t err = update_commit(update, base, policy, &env, ret_effects);
 	if (err == KNOT_OK && publish->said != NULL) {
 		catalogs_put(publish->catalogs, publish->said);

@@ -336,6 +336,7 @@ static void reload_remove_entry(entry_t *entry, void *ctx)
 	reload_drop_edit(removed, entry);
 	reload_take_updates(removed, entry);
 	faults_drop(&removed->server->faults, zone_name(entry_zone(entry)));
+	derivations_drop(&removed->server->derivations, zone_name(entry_zone(entry)));
 	rests_drop(&removed->server->rests, zone_name(entry_zone(entry)));
 	server_compact_forget(removed->server, entry);
 	server_backup_forget(removed->server, entry);

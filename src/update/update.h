@@ -26,7 +26,8 @@
 	ROW(SIGNER, "signer")                                                                                          \
 	ROW(CATALOG, "catalog")                                                                                        \
 	ROW(JOURNAL, "journal")                                                                                        \
-	ROW(REVERT, "revert")
+	ROW(REVERT, "revert")                                                                                          \
+	ROW(DERIVED, "derived")
 typedef enum {
 #define UPDATE_SOURCE_ROW(id, name) UPDATE_##id,
 	UPDATE_SOURCES(UPDATE_SOURCE_ROW)
