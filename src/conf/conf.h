@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include "src/conf/policy.h"
 #include "src/conf/rules.h"
 
 typedef struct {
@@ -299,6 +300,8 @@ typedef struct {
 	uint32_t notify_delay_s;   /* how long after one */
 	conf_groups_t ddns_master; /* at most one; set, but with none: updates aren't forwarded */
 	conf_acls_t acl;           /* rules, in order: src/access */
+	bool dnssec_signing;
+	conf_policies_t policy;    /* at most one; use conf_zone_policy() */
 	conf_externals_t external; /* at most one: who decides about new versions */
 	conf_catalog_role_t catalog_role;
 	conf_bytes_list_t catalog_templates; /* of an interpreted catalog: identifiers; use conf_member() */
@@ -461,6 +464,12 @@ bool conf_member(const conf_t *conf, knot_name_t name, knot_name_t catalog, knot
  * zone can't be loaded.
  */
 KNOT_MUST_USE knot_err_t conf_zone_file(const conf_zone_t *zone, char *ret_path, size_t path_max);
+
+/** The policy by which the zone is signed; the built-in one if it names none. Never NULL. */
+const conf_policy_t *conf_zone_policy(const conf_t *conf, const conf_zone_t *zone);
+
+/** The stores of a policy's private keys, in order; at least the built-in one. */
+conf_keystores_t conf_policy_keystores(const conf_t *conf, const conf_policy_t *policy);
 
 /** Path of another file of the zone, by the same formatters and with the same errors. */
 KNOT_MUST_USE knot_err_t conf_zone_path(const conf_zone_t *zone, const char *format, char *ret_path, size_t path_max);
