@@ -81,19 +81,15 @@ static knot_err_t derived_enter(server_t *server, derived_set_t *set) SYS_REQUIR
 	return KNOT_OK;
 }
 
-knot_err_t derived_open(server_t *server, knot_name_t zone, bool is_load, derived_set_t *ret_set)
+/* The set without what it knows of the zone; on failure nothing is kept. */
+static knot_err_t derived_prepare(const server_t *server, knot_name_t zone, derived_set_t *ret_set)
 {
 	derived_set_t set = { 0 };
 	knot_err_t err = derived_read_conf(server, zone, &set.names);
-	if (err == KNOT_ENOENT) {
-		if (atomic_load(&server->derivations.count) > 0) {
-			sys_mutex_lock(&server->jobs.lock);
-			derivations_drop(&server->derivations, zone);
-			sys_mutex_unlock(&server->jobs.lock);
-		}
+	if (err != KNOT_OK) {
 		return err;
 	}
-	set.sources = err == KNOT_OK ? calloc(set.names->count + 1, sizeof(*set.sources)) : NULL;
+	set.sources = calloc(set.names->count + 1, sizeof(*set.sources));
 	if (set.sources == NULL) {
 		derived_names_free(set.names);
 		return KNOT_ENOMEM;
@@ -103,11 +99,34 @@ knot_err_t derived_open(server_t *server, knot_name_t zone, bool is_load, derive
 		.zone = set.names->zone,
 		.sources = set.sources,
 		.source_count = set.names->count };
+	*ret_set = set;
+	return KNOT_OK;
+}
+
+static knot_err_t derived_hold_all(server_t *server, derived_set_t *set, bool is_load) SYS_REQUIRES(server->jobs.lock)
+{
+	knot_err_t err = KNOT_OK;
+	for (size_t i = 0; i < set->names->count && err == KNOT_OK; i++) {
+		err = derived_hold(server, set, &set->sources[i], is_load);
+	}
+	return err;
+}
+
+knot_err_t derived_open(server_t *server, knot_name_t zone, bool is_load, derived_set_t *ret_set)
+{
+	derived_set_t set;
+	knot_err_t err = derived_prepare(server, zone, &set);
+	if (err == KNOT_ENOENT && atomic_load(&server->derivations.count) > 0) {
+		sys_mutex_lock(&server->jobs.lock);
+		derivations_drop(&server->derivations, zone);
+		sys_mutex_unlock(&server->jobs.lock);
+	}
+	if (err != KNOT_OK) {
+		return err;
+	}
 	sys_mutex_lock(&server->jobs.lock);
 	err = derived_enter(server, &set);
-	for (size_t i = 0; i < set.names->count && err == KNOT_OK; i++) {
-		err = derived_hold(server, &set, &set.sources[i], is_load);
-	}
+	err = err == KNOT_OK ? derived_hold_all(server, &set, is_load) : err;
 	sys_mutex_unlock(&server->jobs.lock);
 	if (err != KNOT_OK) {
 		derived_close(server, &set);
@@ -115,6 +134,36 @@ knot_err_t derived_open(server_t *server, knot_name_t zone, bool is_load, derive
 	}
 	*ret_set = set;
 	return KNOT_OK;
+}
+
+static void derived_free(derived_set_t *set)
+{
+	for (size_t i = 0; i < set->names->count; i++) {
+		zone_contents_free((zone_contents_t *)(uintptr_t)set->sources[i].contents);
+	}
+	free(set->sources);
+	zone_contents_free(set->own);
+	derive_marks_done(&set->marks);
+	derived_names_free(set->names);
+}
+
+knot_err_t derived_preview(
+		server_t *server, knot_name_t zone, const zone_build_params_t *params, zone_contents_t **contents)
+{
+	derived_set_t set;
+	knot_err_t err = derived_prepare(server, zone, &set);
+	if (err != KNOT_OK) {
+		return err == KNOT_ENOENT ? KNOT_OK : err;
+	}
+	sys_mutex_lock(&server->jobs.lock);
+	err = derived_hold_all(server, &set, false);
+	sys_mutex_unlock(&server->jobs.lock);
+	if (err == KNOT_OK) {
+		derived_note_own(&set, *contents);
+		err = derived_complete(&set, params, contents);
+	}
+	derived_free(&set);
+	return err;
 }
 
 /* When what is marked now is looked at. */
@@ -173,13 +222,7 @@ void derived_close(server_t *server, derived_set_t *set)
 		}
 	}
 	sys_mutex_unlock(&server->jobs.lock);
-	for (size_t i = 0; i < set->names->count; i++) {
-		zone_contents_free((zone_contents_t *)(uintptr_t)set->sources[i].contents);
-	}
-	free(set->sources);
-	zone_contents_free(set->own);
-	derive_marks_done(&set->marks);
-	derived_names_free(set->names);
+	derived_free(set);
 }
 
 static bool derived_find_like(const zone_rr_t *rr, void *ctx)
@@ -383,9 +426,9 @@ static knot_err_t derived_run(turn_t *turn, derived_set_t *set)
 	return err;
 }
 
-knot_err_t server_run_derive(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
+knot_err_t derived_follow(server_t *server, entry_t *entry, derived_set_t *set, bool is_forced, job_outcome_t *outcome)
 {
-	static const server_author_t author = { .who = "" };
+	const server_author_t author = { .who = "", .is_forced = is_forced };
 	server_commit_t commit = { 0 };
 	turn_t turn = { .server = server,
 		.entry = entry,
@@ -393,26 +436,36 @@ knot_err_t server_run_derive(server_t *server, entry_t *entry, unsigned how, job
 		.current = zone_contents(entry_zone(entry)),
 		.author = &author,
 		.commit = &commit };
-	(void)how;
+	knot_err_t err = derived_run(&turn, set);
+	if (zone_contents(entry_zone(entry)) != turn.current) {
+		outcome->load = LOAD_EDITED;
+	}
+	if (err != KNOT_OK && commit.reason[0] != '\0' && outcome->reason == NULL) {
+		outcome->reason = strdup(commit.reason);
+	}
+	outcome->is_derived = !set->is_too_early;
+	outcome->is_to_be_derived_later = err != KNOT_OK && err != KNOT_EGUARDRAIL;
+	return err;
+}
+
+knot_err_t server_run_derive(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
+{
 	sys_mutex_lock(&server->jobs.lock);
 	bool is_behind = entry->is_behind;
 	sys_mutex_unlock(&server->jobs.lock);
-	if (turn.current == NULL || is_behind) {
+	outcome->load = LOAD_UNCHANGED;
+	if (zone_contents(entry_zone(entry)) == NULL || is_behind) {
 		outcome->keeps_result = true;
 		return KNOT_OK; /* the load that is to come asks again */
 	}
 	derived_set_t set;
-	knot_err_t err = derived_open(server, turn.name, false, &set);
+	knot_err_t err = derived_open(server, entry_name(entry), false, &set);
 	if (err != KNOT_OK) {
 		return err == KNOT_ENOENT ? KNOT_OK : err;
 	}
-	err = derived_run(&turn, &set);
+	err = derived_follow(server, entry, &set, (how & EVENT_BY_FORCE) != 0, outcome);
 	derived_close(server, &set);
-	bool is_new = zone_contents(entry_zone(entry)) != turn.current;
-	outcome->load = is_new ? LOAD_EDITED : LOAD_UNCHANGED;
-	outcome->keeps_result = !is_new;
-	outcome->is_to_be_derived_later = err != KNOT_OK;
-	outcome->reason = err != KNOT_OK && commit.reason[0] != '\0' ? strdup(commit.reason) : NULL;
+	outcome->keeps_result = outcome->load == LOAD_UNCHANGED;
 	return err;
 }
 
@@ -422,13 +475,13 @@ void server_plan_derive(server_t *server, entry_t *entry, event_t ended, job_out
 		return;
 	}
 	const derivation_t *self = derivations_find(&server->derivations, entry_name(entry));
-	if (ended == EVENT_DERIVE && outcome.is_to_be_derived_later) {
+	if (outcome.is_to_be_derived_later) {
 		(void)jobs_plan(&server->jobs, entry, EVENT_DERIVE, sys_clock_ms() + DERIVE_RETRY_MS, 0);
 	}
 	if (ended != EVENT_LOAD && ended != EVENT_REFRESH) {
 		return;
 	}
-	if (self != NULL && !self->is_waiting && !derive_marks_are_empty(&self->marks)) {
+	if (self != NULL && !outcome.is_derived && !self->is_waiting && !derive_marks_are_empty(&self->marks)) {
 		(void)jobs_plan(&server->jobs, entry, EVENT_DERIVE, sys_clock_ms(), 0);
 	}
 	/* Those that it came too early for. */

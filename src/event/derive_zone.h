@@ -42,6 +42,16 @@ KNOT_MUST_USE knot_err_t derived_apply_all(const derived_set_t *set, const zone_
 KNOT_MUST_USE knot_err_t derived_complete(
 		const derived_set_t *set, const zone_build_params_t *params, zone_contents_t **contents);
 
+/** The same for contents that are looked at only, if the zone is made of others; not in its turn. KNOT_ENOMEM, and
+ * errors of zone_txn_build(); *contents stays then. */
+KNOT_MUST_USE knot_err_t derived_preview(server_t *server, knot_name_t zone, const zone_build_params_t *params,
+		zone_contents_t **contents) SYS_EXCLUDES(server->jobs.lock);
+
+/** Look at what is marked in the zone's contents, unless a source is still being loaded, and publish what that changes.
+ * In the zone's turn. outcome: as that of a job. Errors of turn_publish(), logged. */
+KNOT_MUST_USE knot_err_t derived_follow(server_t *server, entry_t *entry, derived_set_t *set, bool is_forced,
+		job_outcome_t *outcome) SYS_EXCLUDES(server->jobs.lock);
+
 /** True if the first contents have to wait; set->is_waiting then. Logs which zone hasn't any, unless that is being
  * loaded. */
 bool derived_must_wait(derived_set_t *set);

@@ -113,6 +113,16 @@ static bool server_look_at_role(server_t *server, entry_t *entry)
 	return has && zone.catalog_role == CONF_CATALOG_GENERATE;
 }
 
+/* The zone is made of others, and what was loaded hasn't been compared with them. An operator has all looked at. */
+static knot_err_t server_follow_sources(
+		server_t *server, entry_t *entry, derived_set_t *set, unsigned how, job_outcome_t *outcome)
+{
+	if ((how & EVENT_BY_OPERATOR) != 0) {
+		derive_mark_all(&set->marks);
+	}
+	return outcome->is_behind ? KNOT_OK : derived_follow(server, entry, set, (how & EVENT_BY_FORCE) != 0, outcome);
+}
+
 knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
 {
 	char reason[FAULT_REASON_MAX];
@@ -153,6 +163,9 @@ knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_o
 	outcome->sync_s = INT64_MIN;
 	knot_err_t err = load_zone(&env, entry_zone(entry), &entry->source, &outcome->load, reason);
 	bool waits = set_err == KNOT_OK && set.is_waiting && set.is_too_early;
+	if (set_err == KNOT_OK && err == KNOT_OK && !set.is_done) {
+		err = server_follow_sources(server, entry, &set, how, outcome);
+	}
 	if (set_err == KNOT_OK) {
 		derived_close(server, &set);
 	}
@@ -167,7 +180,9 @@ knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_o
 		log_zone(LOG_INFO, entry_name(entry), "zone will be bootstrapped");
 		return KNOT_OK;
 	}
-	outcome->reason = err != KNOT_OK ? strdup(reason) : NULL;
+	if (err != KNOT_OK && outcome->reason == NULL) {
+		outcome->reason = strdup(reason);
+	}
 	return err;
 }
 

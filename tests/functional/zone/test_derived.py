@@ -330,6 +330,35 @@ def test_a_frozen_zone_waits(knotd):
     has(knotd, REVERSE, [pointer(3, "www.example"), pointer(9, "by.hand")])
 
 
+def test_what_a_reload_would_change(knotd):
+    """zone-diff +file knows that the file is only a part of the zone."""
+    start(knotd)
+    has(knotd, REVERSE, [pointer(1, "www.example", 300), pointer(9, "by.hand")])
+    assert knotd.knotc("zone-diff", REVERSE, "+file").stdout == ""
+    write(knotd, REVERSE, "8 PTR by.hand.\n")
+    assert [line.partition("] ")[2] for line in knotd.knotc("zone-diff", REVERSE, "+file").stdout.splitlines()] == \
+        ["-" + pointer(9, "by.hand"), "+" + pointer(8, "by.hand")]
+    has(knotd, REVERSE, [pointer(1, "www.example", 300), pointer(9, "by.hand")])
+
+
+def test_a_guard_rail_holds_a_version_back(knotd):
+    """A source that is emptied doesn't empty the reverse zone, unless that is forced."""
+    addresses = "".join(f"n{n} A 192.0.2.{n}\n" for n in range(10, 60))
+    start(knotd, ("publish-max-shrink: 50",), example=addresses)
+    want = [*(pointer(n, f"n{n}.example") for n in range(10, 60)), pointer(9, "by.hand")]
+    has(knotd, REVERSE, want)
+    write(knotd, "example", "n10 A 192.0.2.10\n", serial=2)
+    knotd.knotc("-b", "zone-reload", "example")
+    knotd.wait_log("guard rail, new version not published")
+    assert read(knotd, REVERSE) == sorted(want)
+    assert "guard rail" in knotd.knotc("zone-status", REVERSE, "+failed").stdout
+    done = knotd.knotc("-b", "zone-reload", REVERSE, check=False)
+    assert done.returncode != 0 and "guard rail" in done.stdout
+    assert read(knotd, REVERSE) == sorted(want)
+    knotd.knotc("-b", "-f", "zone-reload", REVERSE)
+    assert read(knotd, REVERSE) == sorted([pointer(9, "by.hand"), pointer(10, "n10.example")])
+
+
 @pytest.mark.parametrize("items, said", [
     (("include-from: other",), "zone in 'include-from' is not below the zone"),
     (("include-from: example",), "zone in 'include-from' is not below the zone"),
