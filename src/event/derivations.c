@@ -63,7 +63,7 @@ void derived_names_free(derived_names_t *take_names)
 	}
 }
 
-static bool derived_names_eq(const derived_names_t *a, const derived_names_t *b)
+bool derived_names_eq(const derived_names_t *a, const derived_names_t *b)
 {
 	bool is_same = a->kind == b->kind && a->count == b->count;
 	for (size_t i = 0; i < a->count && is_same; i++) {

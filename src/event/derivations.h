@@ -28,6 +28,10 @@ derived_names_t *derived_names_new(
 		derive_kind_t kind, knot_name_t zone, const knot_bytes_t *sources, size_t source_count);
 
 derived_names_t *derived_names_share(derived_names_t *names);
+
+/** True if both are made of the same zones in the same way. */
+bool derived_names_eq(const derived_names_t *a, const derived_names_t *b);
+
 void derived_names_free(derived_names_t *take_names);
 
 /** One such zone. */
@@ -36,6 +40,7 @@ typedef struct {
 	derive_marks_t marks;   /* what is to be looked at */
 	zone_contents_t *own;   /* owned: what its file says, if that has records that look derived */
 	bool is_own_known;
+	bool has_asked;  /* its primary for that */
 	bool is_waiting; /* it has no contents, since one of the others has none */
 	unsigned round;  /* of the last search that met it */
 } derivation_t;

@@ -17,6 +17,30 @@ enum {
 
 /* ---- A zone being made ---- */
 
+/* NULL: out of memory. */
+static derived_names_t *derived_names_of(const conf_zone_t *zone)
+{
+	bool is_reverse = zone->reverse_generate.count > 0;
+	const conf_bytes_list_t *list = is_reverse ? &zone->reverse_generate : &zone->include_from;
+	return derived_names_new(is_reverse ? DERIVE_REVERSE : DERIVE_INCLUDE, zone->name, list->data, list->count);
+}
+
+bool derived_differs(const server_t *server, const conf_zone_t *zone)
+{
+	bool is_derived = conf_zone_is_derived(zone);
+	if (!is_derived && atomic_load(&server->derivations.count) == 0) {
+		return false;
+	}
+	const derivation_t *one = derivations_find(&server->derivations, zone->name);
+	if (one == NULL || !is_derived) {
+		return (one != NULL) != is_derived;
+	}
+	derived_names_t *names = derived_names_of(zone);
+	bool differs = names != NULL && !derived_names_eq(names, one->names);
+	derived_names_free(names);
+	return differs;
+}
+
 /* What the configuration says. KNOT_ENOENT: the zone isn't made of others. */
 static knot_err_t derived_read_conf(const server_t *server, knot_name_t name, derived_names_t **ret_names)
 {
@@ -25,9 +49,7 @@ static knot_err_t derived_read_conf(const server_t *server, knot_name_t name, de
 	if (!state_settings(state_load(&server->root, guard), name, &zone) || !conf_zone_is_derived(&zone)) {
 		return KNOT_ENOENT;
 	}
-	bool is_reverse = zone.reverse_generate.count > 0;
-	const conf_bytes_list_t *list = is_reverse ? &zone.reverse_generate : &zone.include_from;
-	*ret_names = derived_names_new(is_reverse ? DERIVE_REVERSE : DERIVE_INCLUDE, name, list->data, list->count);
+	*ret_names = derived_names_of(&zone);
 	return *ret_names != NULL ? KNOT_OK : KNOT_ENOMEM;
 }
 
@@ -108,20 +130,33 @@ static knot_err_t derived_hold_all(server_t *server, derived_set_t *set, bool is
 	knot_err_t err = KNOT_OK;
 	for (size_t i = 0; i < set->names->count && err == KNOT_OK; i++) {
 		err = derived_hold(server, set, &set->sources[i], is_load);
+		if (i % SERVER_CHUNK == SERVER_CHUNK - 1) {
+			sys_mutex_unlock(&server->jobs.lock);
+			sys_mutex_lock(&server->jobs.lock);
+		}
 	}
 	return err;
+}
+
+/* True if the zone was made of others until now. */
+static bool derived_leave(server_t *server, knot_name_t zone)
+{
+	if (atomic_load(&server->derivations.count) == 0) {
+		return false;
+	}
+	sys_mutex_lock(&server->jobs.lock);
+	bool was_derived = derivations_find(&server->derivations, zone) != NULL;
+	derivations_drop(&server->derivations, zone);
+	sys_mutex_unlock(&server->jobs.lock);
+	return was_derived;
 }
 
 knot_err_t derived_open(server_t *server, knot_name_t zone, bool is_load, derived_set_t *ret_set)
 {
 	derived_set_t set;
 	knot_err_t err = derived_prepare(server, zone, &set);
-	if (err == KNOT_ENOENT && atomic_load(&server->derivations.count) > 0) {
-		sys_mutex_lock(&server->jobs.lock);
-		derivations_drop(&server->derivations, zone);
-		sys_mutex_unlock(&server->jobs.lock);
-	}
 	if (err != KNOT_OK) {
+		*ret_set = (derived_set_t){ .has_other_sources = err == KNOT_ENOENT && derived_leave(server, zone) };
 		return err;
 	}
 	sys_mutex_lock(&server->jobs.lock);
@@ -188,7 +223,7 @@ static void derived_plan(server_t *server, const derivation_t *one) SYS_REQUIRES
 	} else {
 		/* A secondary that waits has got its own records; it gets them again. */
 		event_t event = server_is_secondary(server, zone) ? EVENT_REFRESH : EVENT_LOAD;
-		(void)jobs_plan(&server->jobs, entry, event, sys_clock_ms(), 0);
+		(void)jobs_plan(&server->jobs, entry, event, sys_clock_ms() + DERIVE_GATHER_MS, 0);
 	}
 }
 
@@ -384,6 +419,23 @@ static void derived_find_own(server_t *server, derived_set_t *set, const load_se
 	zone_contents_free(own);
 }
 
+/* The primary's records aren't known after a start. The next transfer tells, which then finds all that is wrong. */
+static void derived_ask_for_own(server_t *server, const derived_set_t *set)
+{
+	if (set->derive.is_own_known || set->derive.kind == DERIVE_INCLUDE ||
+			!server_is_secondary(server, set->names->zone)) {
+		return;
+	}
+	sys_mutex_lock(&server->jobs.lock);
+	derivation_t *one = derivations_find(&server->derivations, set->names->zone);
+	entry_t *entry = server_find_entry(server, set->names->zone);
+	if (one != NULL && entry != NULL && !one->has_asked) {
+		one->has_asked = true;
+		(void)jobs_plan(&server->jobs, entry, EVENT_REFRESH, sys_clock_ms(), 0);
+	}
+	sys_mutex_unlock(&server->jobs.lock);
+}
+
 /* Look at what is marked, and publish what that changes. */
 static knot_err_t derived_commit(const turn_t *turn, const derived_set_t *set)
 {
@@ -415,6 +467,7 @@ static knot_err_t derived_run(turn_t *turn, derived_set_t *set)
 	knot_err_t err = load_settings(&turn->server->root, turn->name, &turn->settings);
 	if (err == KNOT_OK) {
 		derived_find_own(turn->server, set, &turn->settings);
+		derived_ask_for_own(turn->server, set);
 		err = derived_commit(turn, set);
 		set->is_done = err == KNOT_OK;
 	}

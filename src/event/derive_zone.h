@@ -25,9 +25,13 @@ typedef struct derived_set {
 	bool is_waiting;          /* set it when the zone can't be made before it has all sources */
 } derived_set_t;
 
-/** Begin. is_load: log what is wrong with sources. KNOT_ENOENT: the zone isn't made of others. KNOT_ENOMEM. */
+/** Begin. is_load: log what is wrong with sources. KNOT_ENOENT: the zone isn't made of others, but if
+ * ret_set->has_other_sources it was until now; there is nothing to close. KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t derived_open(server_t *server, knot_name_t zone, bool is_load, derived_set_t *ret_set)
 		SYS_EXCLUDES(server->jobs.lock);
+
+/** True if the settings say that the zone is made of others than when it was loaded last. */
+bool derived_differs(const server_t *server, const conf_zone_t *zone) SYS_REQUIRES(server->jobs.lock);
 
 /** End: what isn't done remains to be looked at. */
 void derived_close(server_t *server, derived_set_t *set) SYS_EXCLUDES(server->jobs.lock);

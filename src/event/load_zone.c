@@ -98,7 +98,7 @@ static load_facts_t load_find_facts(loading_t *loading)
 		.is_served = load_served(loading) != NULL,
 	};
 	facts.is_current = facts.is_served && source_is_current(loading->source, settings->path, settings->number) &&
-			   (loading->env->derived == NULL || !loading->env->derived->has_other_sources);
+			   !loading->env->is_made_otherwise;
 	if (!facts.is_current) {
 		load_look_into_journal(loading);
 	}
@@ -148,6 +148,9 @@ static knot_err_t load_run(loading_t *loading)
 {
 	const load_facts_t facts = load_find_facts(loading);
 	loading->plan = load_plan(&facts);
+	if (loading->env->is_made_otherwise && loading->env->derived == NULL) {
+		loading->plan.has_changes = false; /* they brought records of other zones */
+	}
 	if (loading->journal_err != KNOT_OK) {
 		return load_run_alone(loading, facts.is_served);
 	}

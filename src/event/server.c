@@ -159,6 +159,7 @@ knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_o
 		.is_forced = (how & EVENT_BY_FORCE) != 0,
 		.has_primaries = is_secondary || is_generated,
 		.server = server,
+		.is_made_otherwise = set.has_other_sources,
 		.derived = set_err == KNOT_OK ? &set : NULL };
 	outcome->sync_s = INT64_MIN;
 	knot_err_t err = load_zone(&env, entry_zone(entry), &entry->source, &outcome->load, reason);

@@ -292,6 +292,39 @@ def read_if_any(daemon):
     return read(daemon, REVERSE) if daemon.knotc("zone-read", REVERSE, check=False).returncode == 0 else None
 
 
+def test_a_secondary_after_a_start(make_knotd):
+    """What goes while the primary's own records aren't known goes when they are."""
+    primary, ours = make_knotd(name="p"), make_knotd(name="s")
+    write(primary, REVERSE, "9 PTR by.hand.\n7 PTR none.example.\n")
+    zones(primary, {REVERSE: ("acl: a", "notify: r")}, REMOTES.format(port=ours.port))
+    write(ours, "example", "www A 192.0.2.1\nftp A 192.0.2.2\n")
+    zones(ours, {"example": (), REVERSE: ("master: r", "acl: a", "reverse-generate: example")}, REMOTES.format(port=primary.port))
+    primary.start()
+    ours.start()
+    want = [pointer(1, "www.example"), pointer(2, "ftp.example"), pointer(7, "none.example"), pointer(9, "by.hand")]
+    ours.wait(lambda: read_if_any(ours) == sorted(want), 30, f"{want}")
+    ours.stop()
+    write(ours, "example", "www A 192.0.2.1\n", serial=2)
+    ours.start()
+    has(ours, REVERSE, [pointer(1, "www.example"), pointer(7, "none.example"), pointer(9, "by.hand")])
+
+
+def test_no_longer_made_of_others(knotd):
+    """Without the item a reload leaves what the file says."""
+    start(knotd)
+    has(knotd, REVERSE, [pointer(1, "www.example", 300), pointer(9, "by.hand")])
+    commit(knotd, "example", "+ new 60 A 192.0.2.5")
+    has(knotd, REVERSE, [pointer(1, "www.example", 300), pointer(5, "new.example"), pointer(9, "by.hand")])
+    zones(knotd, {"example": (), REVERSE: ()})
+    knotd.knotc("reload")
+    has(knotd, REVERSE, [pointer(9, "by.hand")])
+    commit(knotd, "example", "+ newer 60 A 192.0.2.6")
+    zones(knotd, {"example": (), REVERSE: ("reverse-generate: example",)})
+    knotd.knotc("reload")
+    has(knotd, REVERSE, [pointer(1, "www.example", 300), pointer(5, "new.example"), pointer(6, "newer.example"), pointer(9, "by.hand")])
+    assert "example." not in re.sub("ns.example.|admin.example.", "", (knotd.dir / f"{REVERSE}.zone").read_text())
+
+
 def test_an_expired_source(knotd, make_knotd):
     """What came from a source stays while that has no contents."""
     start(knotd)
