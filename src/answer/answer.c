@@ -245,7 +245,8 @@ static void decide_notify(job_t *job)
 	aside->has_bad_record = soa == ANSWER_SOA_OTHER;
 	aside->note = ANSWER_NOTE_NOTIFY;
 	job->outcome.kind = ANSWER_OUTCOME_EMPTY;
-	if (!aside->has_serial || contents == NULL || contents->serial != aside->serial) {
+	if (!aside->has_serial || contents == NULL || contents->serial != aside->serial ||
+			zone_is_renumbered(job->request->zone)) {
 		decide_effect(job, ANSWER_EFFECT_REFRESH, ANSWER_OUTCOME_EMPTY);
 	}
 }

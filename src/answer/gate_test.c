@@ -479,6 +479,23 @@ static void test_frozen(void **state)
 	assert_string_equal(got.text, "NOERROR aa opt [S+ axfr]");
 }
 
+/* The serials of a primary say nothing about a zone that has serials of its own. */
+static void test_renumbered(void **state)
+{
+	static const row_t row = { "NOTIFY, the same serial", "signed.", SOA, NOTIFY, "k", FINE, true, false, 's',
+		SERIAL, "NOERROR tsig [R+ notify 7]" };
+	fixture_t *f = *state;
+	uint8_t wire[KNOT_NAME_MAX];
+	zone_t *zone = zonedb_find(f->zones.db, scan_name("signed.", wire));
+	text_t got;
+	zone_renumber(zone, true);
+	ask(f, &row, ALL, &got);
+	assert_string_equal(got.text, row.want);
+	zone_renumber(zone, false);
+	ask(f, &row, ALL, &got);
+	assert_string_equal(got.text, "NOERROR tsig [+ notify 7]");
+}
+
 /* A transport that doesn't take them: nothing is promised. What can be answered at once is. */
 static void test_not_taken(void **state)
 {
@@ -503,6 +520,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_frozen),
+		cmocka_unit_test(test_renumbered),
 		cmocka_unit_test(test_not_taken),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -12,6 +12,10 @@ size_t conf_rule_element_size(conf_field_t field)
 		[CONF_FIELD_GROUPS] = sizeof(const conf_group_t *),
 		[CONF_FIELD_ACLS] = sizeof(const conf_acl_t *),
 		[CONF_FIELD_EXTERNALS] = sizeof(const conf_external_t *),
+		[CONF_FIELD_KEYSTORES] = sizeof(const conf_keystore_t *),
+		[CONF_FIELD_SUBMISSIONS] = sizeof(const conf_submission_t *),
+		[CONF_FIELD_SYNCS] = sizeof(const conf_dnskey_sync_t *),
+		[CONF_FIELD_POLICIES] = sizeof(const conf_policy_t *),
 		[CONF_FIELD_PEERS] = sizeof(conf_peer_t),
 		[CONF_FIELD_TYPES] = sizeof(uint16_t),
 		[CONF_FIELD_OWNERS] = sizeof(conf_owner_t),
@@ -30,18 +34,54 @@ static bool rules_find(const conf_store_t *store, conf_section_index_t section, 
 	return block != NULL;
 }
 
+/** Where the typed blocks are that the elements of a list point to. */
+typedef struct {
+	conf_field_t field;
+	conf_section_index_t section;
+	size_t blocks_off;  /* of the array in the store */
+	size_t struct_size; /* of a block */
+	bool has_builtin;   /* "default" without a block is the one behind the others */
+} rules_list_t;
+
+#define RULES_LIST(field, section, array, has_builtin)                                                                 \
+	{                                                                                                              \
+		CONF_FIELD_##field, CONF_S_##section, offsetof(conf_store_t, array),                                   \
+				sizeof(*((conf_store_t *)0)->array), has_builtin                                       \
+	}
+
+static const rules_list_t *rules_find_list(conf_field_t field)
+{
+	static const rules_list_t lists[] = {
+		RULES_LIST(KEYS, KEY, keys, false),
+		RULES_LIST(ACLS, ACL, acls, false),
+		RULES_LIST(EXTERNALS, EXTERNAL, externals, false),
+		RULES_LIST(KEYSTORES, KEYSTORE, keystores, true),
+		RULES_LIST(SUBMISSIONS, SUBMISSION, submissions, false),
+		RULES_LIST(SYNCS, DNSKEY_SYNC, syncs, false),
+		RULES_LIST(POLICIES, POLICY, policies, true),
+	};
+	for (size_t i = 0; i < KNOT_LEN(lists); i++) {
+		if (lists[i].field == field) {
+			return &lists[i];
+		}
+	}
+	return NULL;
+}
+
 /* The typed block that a reference leads to; NULL: none. */
 static const void *rules_resolve(const conf_store_t *store, conf_field_t field, knot_bytes_t id)
 {
 	size_t at;
-	if (field == CONF_FIELD_KEYS) {
-		return rules_find(store, CONF_S_KEY, id, &at) ? &store->keys[at] : NULL;
-	}
-	if (field == CONF_FIELD_ACLS) {
-		return rules_find(store, CONF_S_ACL, id, &at) ? &store->acls[at] : NULL;
-	}
-	if (field == CONF_FIELD_EXTERNALS) {
-		return rules_find(store, CONF_S_EXTERNAL, id, &at) ? &store->externals[at] : NULL;
+	const rules_list_t *list = rules_find_list(field);
+	if (list != NULL) {
+		const uint8_t *blocks;
+		memcpy(&blocks, (const uint8_t *)store + list->blocks_off, sizeof(blocks));
+		bool is_found = rules_find(store, list->section, id, &at);
+		if (!is_found && list->has_builtin && strcmp((const char *)id.data, "default") == 0) {
+			at = store->tables[list->section].count;
+			is_found = true;
+		}
+		return is_found ? blocks + at * list->struct_size : NULL;
 	}
 	assert(field == CONF_FIELD_GROUPS);
 	if (rules_find(store, CONF_S_REMOTE, id, &at)) {
@@ -53,8 +93,7 @@ static const void *rules_resolve(const conf_store_t *store, conf_field_t field, 
 
 static bool rules_is_reference(conf_field_t field)
 {
-	return field == CONF_FIELD_KEYS || field == CONF_FIELD_GROUPS || field == CONF_FIELD_ACLS ||
-	       field == CONF_FIELD_EXTERNALS;
+	return field == CONF_FIELD_GROUPS || rules_find_list(field) != NULL;
 }
 
 bool conf_rule_is_void(const conf_store_t *store, const conf_row_t *row, knot_bytes_t value)
@@ -204,18 +243,49 @@ static knot_err_t rules_build_acls(conf_store_t *store, conf_bases_t bases)
 	return KNOT_OK;
 }
 
-static knot_err_t rules_build_externals(conf_store_t *store, conf_bases_t bases)
+/* All blocks of a section, in order, each with its id as its first member; then, if wanted, the built-in one. */
+static knot_err_t rules_build_blocks(conf_store_t *store, conf_bases_t bases, conf_section_index_t section,
+		void *blocks, const char *builtin)
 {
-	const conf_table_t *table = &store->tables[CONF_S_EXTERNAL];
-	for (size_t i = 0; i < table->count; i++) {
-		conf_external_t *external = &store->externals[i];
-		knot_err_t err = conf_build_struct(store, &conf_section_external, &table->blocks[i], bases, external);
+	const conf_table_t *table = &store->tables[section];
+	for (size_t i = 0; i < table->count + (builtin != NULL); i++) {
+		const conf_block_t *block = i < table->count ? &table->blocks[i] : NULL;
+		uint8_t *made = (uint8_t *)blocks + i * conf_sections[section]->struct_size;
+		knot_err_t err = conf_build_struct(store, conf_sections[section], block, bases, made);
 		if (err != KNOT_OK) {
 			return err;
 		}
-		external->id = (const char *)table->blocks[i].id;
+		*(const char **)made = block != NULL ? (const char *)block->id : builtin;
 	}
 	return KNOT_OK;
+}
+
+/* Members without a value that says "unset" by itself. */
+static void rules_unset_policies(conf_store_t *store)
+{
+	for (size_t i = 0; i <= store->tables[CONF_S_POLICY].count; i++) {
+		conf_policy_t *policy = &store->policies[i];
+		policy->dnskey_ttl_s = policy->zone_max_ttl_s = policy->trash_delay_s = CONF_POLICY_UNSET;
+		policy->rrsig_refresh_s = policy->rrsig_pre_refresh_s = CONF_POLICY_UNSET;
+	}
+}
+
+static knot_err_t rules_build_policies(conf_store_t *store, conf_bases_t bases)
+{
+	const conf_table_t *tables = store->tables;
+	store->keystores = conf_store_alloc(store, (tables[CONF_S_KEYSTORE].count + 1) * sizeof(*store->keystores));
+	store->submissions = conf_store_alloc(store, tables[CONF_S_SUBMISSION].count * sizeof(*store->submissions) + 1);
+	store->syncs = conf_store_alloc(store, tables[CONF_S_DNSKEY_SYNC].count * sizeof(*store->syncs) + 1);
+	store->policies = conf_store_alloc(store, (tables[CONF_S_POLICY].count + 1) * sizeof(*store->policies));
+	if (store->keystores == NULL || store->submissions == NULL || store->syncs == NULL || store->policies == NULL) {
+		return KNOT_ENOMEM;
+	}
+	rules_unset_policies(store);
+	store->builtin_keystore = &store->keystores[tables[CONF_S_KEYSTORE].count];
+	knot_err_t err = rules_build_blocks(store, bases, CONF_S_KEYSTORE, store->keystores, "");
+	err = err == KNOT_OK ? rules_build_blocks(store, bases, CONF_S_SUBMISSION, store->submissions, NULL) : err;
+	err = err == KNOT_OK ? rules_build_blocks(store, bases, CONF_S_DNSKEY_SYNC, store->syncs, NULL) : err;
+	return err == KNOT_OK ? rules_build_blocks(store, bases, CONF_S_POLICY, store->policies, "default") : err;
 }
 
 knot_err_t conf_build_rules(conf_store_t *store, conf_bases_t bases)
@@ -235,5 +305,18 @@ knot_err_t conf_build_rules(conf_store_t *store, conf_bases_t bases)
 	err = err == KNOT_OK ? rules_build_remotes(store, bases) : err;
 	err = err == KNOT_OK ? rules_build_groups(store) : err;
 	err = err == KNOT_OK ? rules_build_acls(store, bases) : err;
-	return err == KNOT_OK ? rules_build_externals(store, bases) : err;
+	err = err == KNOT_OK ? rules_build_blocks(store, bases, CONF_S_EXTERNAL, store->externals, NULL) : err;
+	return err == KNOT_OK ? rules_build_policies(store, bases) : err;
+}
+
+const conf_policy_t *conf_zone_policy(const conf_t *conf, const conf_zone_t *zone)
+{
+	const conf_store_t *store = conf->store;
+	return zone->policy.count > 0 ? zone->policy.data[0] : &store->policies[store->tables[CONF_S_POLICY].count];
+}
+
+conf_keystores_t conf_policy_keystores(const conf_t *conf, const conf_policy_t *policy)
+{
+	const conf_store_t *store = conf->store;
+	return policy->keystores.count > 0 ? policy->keystores : (conf_keystores_t){ &store->builtin_keystore, 1 };
 }

@@ -127,24 +127,38 @@ static const char *check_ddns_master(const inherited_t *both)
 			       : NULL;
 }
 
+/** True if one of the names of an item of the zone's own block isn't allowed. */
+static bool has_bad_name(const inherited_t *both, const char *item_name, bool (*is_bad)(knot_name_t, knot_name_t))
+{
+	size_t row = conf_row_find(both->zone.section, knot_str_of(item_name)), pos = 0;
+	knot_name_t zone = knot_name_of(both->zone.id.data);
+	conf_item_t item;
+	while (conf_item_next(both->zone.items, &pos, &item)) {
+		if (item.row == row && is_bad(knot_name_of(item.value.data), zone)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_not_below(knot_name_t name, knot_name_t zone)
+{
+	return name.label_count <= zone.label_count || !knot_name_in(name, zone);
+}
+
 static const char *check_included_zones(const inherited_t *both)
 {
 	if (has(both, "include-from") && has(both, "reverse-generate")) {
 		return "'include-from' and 'reverse-generate' cannot be specified together";
 	}
-	size_t row = conf_row_find(both->zone.section, KNOT_STR("include-from")), pos = 0;
-	knot_name_t zone = knot_name_of(both->zone.id.data);
-	conf_item_t item;
-	while (conf_item_next(both->zone.items, &pos, &item)) {
-		if (item.row != row) {
-			continue;
-		}
-		knot_name_t included = knot_name_of(item.value.data);
-		if (included.label_count <= zone.label_count || !knot_name_in(included, zone)) {
-			return "zone in 'include-from' is not below the zone";
-		}
+	if ((has(both, "include-from") || has(both, "reverse-generate")) &&
+			option(both, "catalog-role", CONF_CATALOG_NONE) == CONF_CATALOG_GENERATE) {
+		return "generated catalog zones have neither 'include-from' nor 'reverse-generate'";
 	}
-	return NULL;
+	if (has_bad_name(both, "reverse-generate", knot_name_eq)) {
+		return "zone in 'reverse-generate' is the zone itself";
+	}
+	return has_bad_name(both, "include-from", is_not_below) ? "zone in 'include-from' is not below the zone" : NULL;
 }
 
 /** True if the block has an item that some rule is about: most zones have none, and there may be a million of them. */

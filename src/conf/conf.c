@@ -233,6 +233,20 @@ bool conf_has_catalogs(const conf_t *conf)
 	return has;
 }
 
+/*
+ * The file of a zone that is made of others has only what is its own; what it is made of is in the journal. Were both
+ * in the file, nobody could tell the records that are to go with their source from those that are to stay.
+ */
+static void conf_imply(conf_zone_t *zone)
+{
+	if (conf_zone_is_derived(zone)) {
+		zone->zonefile_load = CONF_ZONEFILE_DIFFERENCE_NO_SERIAL;
+		zone->journal_content = CONF_JOURNAL_ALL;
+		zone->zonefile_sync_s = -1;
+		zone->ixfr_from_axfr = true;
+	}
+}
+
 conf_zone_t conf_zone(const conf_t *conf, size_t index)
 {
 	assert(index < conf->zone_count);
@@ -240,6 +254,7 @@ conf_zone_t conf_zone(const conf_t *conf, size_t index)
 	conf_zone_t zone = conf->store->templates[template_of(conf, items)];
 	conf_apply_zone_items(conf->store, index, &zone);
 	zone.name = conf_zone_name(conf, index);
+	conf_imply(&zone);
 	return zone;
 }
 
@@ -278,6 +293,7 @@ bool conf_member(const conf_t *conf, knot_name_t name, knot_name_t catalog, knot
 	}
 	*ret_zone = *settings;
 	ret_zone->name = name;
+	conf_imply(ret_zone);
 	return true;
 }
 

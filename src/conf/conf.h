@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include "src/conf/policy.h"
 #include "src/conf/rules.h"
 
 typedef struct {
@@ -257,14 +258,6 @@ typedef enum { CONF_JOURNAL_NONE, CONF_JOURNAL_CHANGES, CONF_JOURNAL_ALL } conf_
 
 typedef enum { CONF_SERIAL_INCREMENT = 1, CONF_SERIAL_UNIXTIME, CONF_SERIAL_DATESERIAL } conf_serial_policy_t;
 
-/** ZONEMD records: left as they are, generated with a hash algorithm (its number, RFC 8976 5.3), or removed. */
-typedef enum {
-	CONF_ZONEMD_NONE = 0,
-	CONF_ZONEMD_SHA384 = 1,
-	CONF_ZONEMD_SHA512 = 2,
-	CONF_ZONEMD_REMOVE = 255,
-} conf_zonemd_t;
-
 typedef enum {
 	CONF_CATALOG_NONE,
 	CONF_CATALOG_INTERPRET, /* the zone configures its members */
@@ -287,16 +280,14 @@ typedef struct {
 	uint32_t default_ttl;               /* seconds */
 	int64_t zonefile_sync_s;            /* write the zone file this long after a change: 0 at once, -1 never */
 	conf_serial_policy_t serial_policy; /* of changes that don't say which serial the zone gets */
-	conf_zonemd_t zonemd_generate;
-	bool zonemd_verify;            /* a version whose ZONEMD records don't verify is refused */
-	uint64_t zone_max_size;        /* bytes of wire format */
-	uint32_t nsec3_max_iterations; /* a zone with more is refused; 65535: no limit */
-	uint32_t publish_max_shrink;   /* percent of its records that the zone may lose at once; 100: all */
-	conf_bits_t publish_require;   /* CONF_REQUIRE_… */
-	conf_modrefs_t modules;        /* the zone's own; global modules come before them: conf_t.global_modules */
-	const char *comment;           /* NULL: none */
-	bool provide_ixfr;             /* answer IXFR with differences */
-	uint32_t update_delay_s;       /* changes from outside are gathered for so long */
+	uint64_t zone_max_size;             /* bytes of wire format */
+	uint32_t nsec3_max_iterations;      /* a zone with more is refused; 65535: no limit */
+	uint32_t publish_max_shrink;        /* percent of its records that the zone may lose at once; 100: all */
+	conf_bits_t publish_require;        /* CONF_REQUIRE_… */
+	conf_modrefs_t modules;             /* the zone's own; global modules come before them: conf_t.global_modules */
+	const char *comment;                /* NULL: none */
+	bool provide_ixfr;                  /* answer IXFR with differences */
+	uint32_t update_delay_s;            /* changes from outside are gathered for so long */
 	/* As long as the schema refuses them, none of these are set in a configuration that was checked. */
 	uint32_t refresh_min_s, refresh_max_s; /* limits of what the SOA says; a maximum of 0: none */
 	uint32_t retry_min_s, retry_max_s;
@@ -309,12 +300,23 @@ typedef struct {
 	uint32_t notify_delay_s;   /* how long after one */
 	conf_groups_t ddns_master; /* at most one; set, but with none: updates aren't forwarded */
 	conf_acls_t acl;           /* rules, in order: src/access */
+	bool dnssec_signing;
+	conf_policies_t policy;    /* at most one; use conf_zone_policy() */
 	conf_externals_t external; /* at most one: who decides about new versions */
 	conf_catalog_role_t catalog_role;
 	conf_bytes_list_t catalog_templates; /* of an interpreted catalog: identifiers; use conf_member() */
 	knot_bytes_t catalog_zone;           /* of a member: wire name of its catalog, lower case */
 	const char *catalog_group;           /* NULL: none */
+	/* Wire names, lower case, of zones that this one is made of; at most one of both has any. Other members then
+	   say what that implies: conf_zone_is_derived(). */
+	conf_bytes_list_t reverse_generate, include_from;
 } conf_zone_t;
+
+/** True if the zone has records of other zones (`reverse-generate`, `include-from`). */
+static inline bool conf_zone_is_derived(const conf_zone_t *zone)
+{
+	return zone->reverse_generate.count > 0 || zone->include_from.count > 0;
+}
 
 typedef struct conf_store conf_store_t;
 
@@ -462,6 +464,12 @@ bool conf_member(const conf_t *conf, knot_name_t name, knot_name_t catalog, knot
  * zone can't be loaded.
  */
 KNOT_MUST_USE knot_err_t conf_zone_file(const conf_zone_t *zone, char *ret_path, size_t path_max);
+
+/** The policy by which the zone is signed; the built-in one if it names none. Never NULL. */
+const conf_policy_t *conf_zone_policy(const conf_t *conf, const conf_zone_t *zone);
+
+/** The stores of a policy's private keys, in order; at least the built-in one. */
+conf_keystores_t conf_policy_keystores(const conf_t *conf, const conf_policy_t *policy);
 
 /** Path of another file of the zone, by the same formatters and with the same errors. */
 KNOT_MUST_USE knot_err_t conf_zone_path(const conf_zone_t *zone, const char *format, char *ret_path, size_t path_max);

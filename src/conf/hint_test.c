@@ -157,14 +157,13 @@ static const struct {
 			KNOT_EPARSEFAIL },
 	{ "unsupported items come last, with what they ask for",
 			"remote:\n  - id: r\n    address: ::1\n"
-			"template:\n  - id: default\n    dnssec-signing: on\n  - id: t\n    reverse-generate: [ r., r. "
-			"]\n"
+			"template:\n  - id: default\n    dnssec-signing: on\n  - id: t\n    ds-push: [ r, r ]\n"
 			"zone:\n  - domain: a\n  - domain: b\n    template: t\n  - domain: c\n    template: t\n"
 			"    module: [ mod-probe, mod-whoami ]\n  - domain: d\n    semantic-checks: x\n",
 			LINE(17) "item 'semantic-checks', value 'x' (invalid parameter)\n  allowed values: off, on, "
 				 "soft\n" LINE(6) "item 'dnssec-signing', value 'on' (not supported yet)\n"
 						  "  2 zones use template 'default'; supported: off\n" LINE(
-								  8) "item 'reverse-generate', value 'r.' (not "
+								  8) "item 'ds-push', value 'r' (not "
 								     "supported yet)\n  "
 								     "2 zones use template 't'\n" LINE(
 										     15) "item "
@@ -182,9 +181,8 @@ static const struct {
 												       "config, not "
 												       "supported yet: "
 												       "DNSSEC signing "
-												       "(1), generated "
-												       "reverse zones "
-												       "(1), mod-probe "
+												       "(2), "
+												       "mod-probe "
 												       "(1), "
 												       "mod-whoami "
 												       "(1); "

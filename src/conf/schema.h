@@ -71,6 +71,10 @@ typedef enum {
 	CONF_FIELD_GROUPS,
 	CONF_FIELD_ACLS,
 	CONF_FIELD_EXTERNALS,
+	CONF_FIELD_KEYSTORES,
+	CONF_FIELD_SUBMISSIONS,
+	CONF_FIELD_SYNCS,
+	CONF_FIELD_POLICIES,
 	CONF_FIELD_NETS,
 	CONF_FIELD_BYTES_LIST,
 	CONF_FIELD_PEERS,
@@ -88,6 +92,8 @@ typedef enum {
 	conf_strs_t: CONF_FIELD_STRS, conf_addrs_t: CONF_FIELD_ADDRS, conf_xdp_listens_t: CONF_FIELD_XDP_LISTENS, \
 	conf_xdp_blocks_t: CONF_FIELD_XDP_BLOCKS, conf_modrefs_t: CONF_FIELD_MODREFS, conf_keys_t: CONF_FIELD_KEYS, \
 	conf_groups_t: CONF_FIELD_GROUPS, conf_acls_t: CONF_FIELD_ACLS, conf_externals_t: CONF_FIELD_EXTERNALS, \
+	conf_keystores_t: CONF_FIELD_KEYSTORES, conf_submissions_t: CONF_FIELD_SUBMISSIONS, conf_dnskey_syncs_t: CONF_FIELD_SYNCS, \
+	conf_policies_t: CONF_FIELD_POLICIES, \
 	conf_nets_t: CONF_FIELD_NETS, conf_peers_t: CONF_FIELD_PEERS, \
 	conf_types_t: CONF_FIELD_TYPES, conf_owners_t: CONF_FIELD_OWNERS, conf_bits_t: CONF_FIELD_BITS, \
 	conf_set_t: CONF_FIELD_SET, conf_bytes_list_t: CONF_FIELD_BYTES_LIST)

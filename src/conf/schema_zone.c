@@ -10,15 +10,15 @@ static const conf_option_t keystore_backends[] = { { "pem", 0 }, { "pkcs11", 1 }
 static const conf_row_t keystore_rows[] = {
 	{ .name = "id", STR, .check = conf_check_keystore_id, .pattern = "^[^-]",
 	  .doc = "Name by which other sections refer to the keystore." },
-	{ .name = "backend", OPT(keystore_backends), .dflt = "pem", TUNING,
+	{ .name = "backend", CONF_AT(conf_keystore_t, backend), OPT(keystore_backends), .dflt = "pem", TUNING,
 	  .doc = "Kind of store: pem keeps keys as files, pkcs11 in a hardware or software module." },
 	/* secret: a URI may have the PIN of the token */
-	{ .name = "config", STR, .secret = true, .dflt = "keys", TUNING,
+	{ .name = "config", CONF_AT(conf_keystore_t, config), STR, .secret = true, .dflt = "keys", TUNING,
 	  .doc = "With backend pem, the directory of the keys; with pkcs11, the URI of the token and the path of the "
 	         "module, separated by a space." },
-	{ .name = "ksk-only", BOOL, .dflt = "off", TUNING,
+	{ .name = "ksk-only", CONF_AT(conf_keystore_t, is_ksk_only), BOOL, .dflt = "off", TUNING,
 	  .doc = "Don't store new zone-signing keys here, but in the next keystore of the policy." },
-	{ .name = "key-label", BOOL, .dflt = "off", TUNING,
+	{ .name = "key-label", CONF_AT(conf_keystore_t, labels_keys), BOOL, .dflt = "off", TUNING,
 	  .doc = "Label new keys in a PKCS #11 store with the zone and the kind of the key." },
 	COMMENT,
 };
@@ -26,6 +26,7 @@ const conf_section_t conf_section_keystore = {
 	.name = "keystore",
 	.kind = CONF_MULTI,
 	ROWS(keystore_rows),
+	.struct_size = sizeof(conf_keystore_t),
 	.check = conf_check_keystore,
 	.doc = "Stores of private keys for DNSSEC signing.",
 };
@@ -160,13 +161,13 @@ const conf_section_t conf_section_acl = {
 
 static const conf_row_t submission_rows[] = {
 	{ .name = "id", STR, .doc = "Name by which policies refer to the check." },
-	{ .name = "parent", REF_REMOTE, MULTI, TUNING,
+	{ .name = "parent", CONF_AT(conf_submission_t, parents), REF_REMOTE, MULTI, TUNING,
 	  .doc = "Servers of the parent zone that are queried for the DS record." },
-	{ .name = "check-interval", TIME(1, MAX32), .dflt = "1h", TUNING,
+	{ .name = "check-interval", CONF_AT(conf_submission_t, check_interval_s), TIME(1, MAX32), .dflt = "1h", TUNING,
 	  .doc = "Interval at which the parent's servers are queried." },
-	{ .name = "timeout", TIME(0, MAX32), .dflt = "0", TUNING,
+	{ .name = "timeout", CONF_AT(conf_submission_t, timeout_s), TIME(0, MAX32), .dflt = "0", TUNING,
 	  .doc = "Consider the submission complete after this time, even without a DS record; 0 means never." },
-	{ .name = "parent-delay", TIME(0, MAX32), .dflt = "0", TUNING,
+	{ .name = "parent-delay", CONF_AT(conf_submission_t, parent_delay_s), TIME(0, MAX32), .dflt = "0", TUNING,
 	  .doc = "Time to wait after the DS record has been found, so that all servers of the parent have it." },
 	COMMENT,
 };
@@ -174,20 +175,22 @@ const conf_section_t conf_section_submission = {
 	.name = "submission",
 	.kind = CONF_MULTI,
 	ROWS(submission_rows),
+	.struct_size = sizeof(conf_submission_t),
 	.doc = "Checks whether the parent zone has the DS record of a new key.",
 };
 
 static const conf_row_t dnskey_sync_rows[] = {
 	{ .name = "id", STR, .doc = "Name by which policies refer to the group." },
-	{ .name = "remote", REF_REMOTE, MULTI, .required = true, .missing = "no remote defined", TUNING,
+	{ .name = "remote", CONF_AT(conf_dnskey_sync_t, remotes), REF_REMOTE, MULTI, .required = true, .missing = "no remote defined", TUNING,
 	  .doc = "The other signers of the zone." },
-	{ .name = "check-interval", TIME(1, MAX32), .dflt = "60", TUNING,
+	{ .name = "check-interval", CONF_AT(conf_dnskey_sync_t, check_interval_s), TIME(1, MAX32), .dflt = "60", TUNING,
 	  .doc = "Interval at which the other signers' keys are queried." },
 };
 const conf_section_t conf_section_dnskey_sync = {
 	.name = "dnskey-sync",
 	.kind = CONF_MULTI,
 	ROWS(dnskey_sync_rows),
+	.struct_size = sizeof(conf_dnskey_sync_t),
 	.doc = "Key exchange between several signers of one zone.",
 };
 
@@ -207,91 +210,91 @@ static const conf_option_t unsafe_operations[] = {
 
 static const conf_row_t policy_rows[] = {
 	{ .name = "id", STR, .doc = "Name by which zones refer to the policy." },
-	{ .name = "keystore", REF1("keystore"), MULTI, .or_default = true, TUNING, ZONE_RELOAD,
+	{ .name = "keystore", CONF_AT(conf_policy_t, keystores), REF1("keystore"), MULTI, .or_default = true, TUNING, ZONE_RELOAD,
 	  .doc = "Stores of private keys. New keys are created in the first." },
-	{ .name = "manual", BOOL, .dflt = "off", TUNING, ZONE_RELOAD,
+	{ .name = "manual", CONF_AT(conf_policy_t, is_manual), BOOL, .dflt = "off", TUNING, ZONE_RELOAD,
 	  .doc = "Manage keys by hand: no key is generated or rolled over automatically." },
-	{ .name = "single-type-signing", BOOL, .dflt = "off", TUNING, ZONE_RELOAD,
+	{ .name = "single-type-signing", CONF_AT(conf_policy_t, is_single_type), BOOL, .dflt = "off", TUNING, ZONE_RELOAD,
 	  .doc = "Sign with one key for all records instead of a KSK and a ZSK." },
-	{ .name = "algorithm", OPT(dnssec_algorithms), .dflt = "ecdsap256sha256", TUNING, ZONE_RELOAD,
+	{ .name = "algorithm", CONF_AT(conf_policy_t, algorithm), OPT(dnssec_algorithms), .dflt = "ecdsap256sha256", TUNING, ZONE_RELOAD,
 	  .doc = "Algorithm of new keys. A change starts an algorithm rollover." },
-	{ .name = "ksk-size", SIZE(0, 65535), .dflt_doc = "by algorithm", TUNING, ZONE_RELOAD,
+	{ .name = "ksk-size", CONF_AT(conf_policy_t, ksk_bits), SIZE(0, 65535), .dflt_doc = "by algorithm", TUNING, ZONE_RELOAD,
 	  .doc = "Size of a KSK in bits: 1024 to 4096 with RSA, else the one size that the algorithm has." },
-	{ .name = "zsk-size", SIZE(0, 65535), .dflt_doc = "by algorithm", TUNING, ZONE_RELOAD,
+	{ .name = "zsk-size", CONF_AT(conf_policy_t, zsk_bits), SIZE(0, 65535), .dflt_doc = "by algorithm", TUNING, ZONE_RELOAD,
 	  .doc = "Size of a ZSK in bits: 1024 to 4096 with RSA, else the one size that the algorithm has." },
-	{ .name = "ksk-shared", BOOL, .dflt = "off", TUNING, ZONE_RELOAD,
+	{ .name = "ksk-shared", CONF_AT(conf_policy_t, is_ksk_shared), BOOL, .dflt = "off", TUNING, ZONE_RELOAD,
 	  .doc = "Use the same KSK for all zones of the policy." },
-	{ .name = "dnskey-ttl", TIME(0, MAX31), .dflt_doc = "TTL of the SOA record", TUNING, ZONE_RELOAD,
+	{ .name = "dnskey-ttl", CONF_AT(conf_policy_t, dnskey_ttl_s), TIME(0, MAX31), .dflt_doc = "TTL of the SOA record", TUNING, ZONE_RELOAD,
 	  .doc = "TTL of DNSKEY records. A shorter one makes rollovers faster." },
-	{ .name = "zone-max-ttl", TIME(0, MAX31), .dflt_doc = "computed", TUNING, ZONE_RELOAD,
+	{ .name = "zone-max-ttl", CONF_AT(conf_policy_t, zone_max_ttl_s), TIME(0, MAX31), .dflt_doc = "computed", TUNING, ZONE_RELOAD,
 	  .doc = "Largest TTL in the zone, from which times of rollovers are computed. Set it if the zone changes and "
 	         "its largest TTL isn't known in advance." },
-	{ .name = "keytag-modulo", STR, .dflt = "0/1", .check = conf_check_modulo, .pattern = "^[0-9]+/[0-9]+$", TUNING,
+	{ .name = "keytag-modulo", CONF_AT(conf_policy_t, keytag_modulo), STR, .dflt = "0/1", .check = conf_check_modulo, .pattern = "^[0-9]+/[0-9]+$", TUNING,
 	  ZONE_RELOAD,
 	  .doc = "Key tags that new keys may have: R/M, with R below M and M at most 256, allows those with remainder "
 	         "R when divided by M. Use it with several signers of one zone, so that their keys never have the same "
 	         "tag." },
-	{ .name = "dnssec-jitter", TIME(0, MAX31), .percent = true, .dflt = "0", TUNING, ZONE_RELOAD,
+	{ .name = "dnssec-jitter", CONF_AT(conf_policy_t, jitter), TIME(0, MAX31), .percent = true, .dflt = "0", TUNING, ZONE_RELOAD,
 	  .doc = "Time, or percentage, that spreads the signing of many zones: it is added to rrsig-refresh and "
 	         "subtracted from zsk-lifetime. It differs between zones and is constant for each." },
-	{ .name = "ksk-lifetime", TIME(0, MAX32), .dflt = "0", TUNING, ZONE_RELOAD,
+	{ .name = "ksk-lifetime", CONF_AT(conf_policy_t, ksk_lifetime_s), TIME(0, MAX32), .dflt = "0", TUNING, ZONE_RELOAD,
 	  .doc = "Lifetime of a KSK; 0 means unlimited. It is at least twice propagation-delay plus twice "
 	         "dnskey-ttl." },
-	{ .name = "zsk-lifetime", TIME(0, MAX32), .dflt = "30d", TUNING, ZONE_RELOAD,
+	{ .name = "zsk-lifetime", CONF_AT(conf_policy_t, zsk_lifetime_s), TIME(0, MAX32), .dflt = "30d", TUNING, ZONE_RELOAD,
 	  .doc = "Lifetime of a ZSK; 0 means unlimited. It is at least twice propagation-delay plus dnskey-ttl and "
 	         "zone-max-ttl." },
-	{ .name = "deleg-adt", BOOL, .dflt = "off", TUNING, ZONE_RELOAD,
+	{ .name = "deleg-adt", CONF_AT(conf_policy_t, has_adt), BOOL, .dflt = "off", TUNING, ZONE_RELOAD,
 	  .doc = "Set the flag ADT (DELEG) in new keys." },
-	{ .name = "delete-delay", TIME(0, MAX32), .dflt = "0", TUNING, ZONE_RELOAD,
+	{ .name = "delete-delay", CONF_AT(conf_policy_t, delete_delay_s), TIME(0, MAX32), .dflt = "0", TUNING, ZONE_RELOAD,
 	  .doc = "Time for which keys that were removed from the zone are kept." },
-	{ .name = "trash-delay", TIME(0, MAX32), .dflt_doc = "twice rrsig-lifetime", TUNING, ZONE_RELOAD,
+	{ .name = "trash-delay", CONF_AT(conf_policy_t, trash_delay_s), TIME(0, MAX32), .dflt_doc = "twice rrsig-lifetime", TUNING, ZONE_RELOAD,
 	  .doc = "Time for which deleted keys can still be restored; 0 deletes them at once." },
-	{ .name = "propagation-delay", TIME(0, MAX31), .dflt = "1h", TUNING, ZONE_RELOAD,
+	{ .name = "propagation-delay", CONF_AT(conf_policy_t, propagation_delay_s), TIME(0, MAX31), .dflt = "1h", TUNING, ZONE_RELOAD,
 	  .doc = "Time after which every secondary has a change. Set it to more than your slowest secondary takes: "
 	         "rollovers wait for it." },
-	{ .name = "rrsig-lifetime", TIME(1, MAX31), .dflt = "14d", TUNING, ZONE_RELOAD,
+	{ .name = "rrsig-lifetime", CONF_AT(conf_policy_t, rrsig_lifetime_s), TIME(1, MAX31), .dflt = "14d", TUNING, ZONE_RELOAD,
 	  .doc = "Validity of new signatures. A longer one survives longer outages of the signer, a shorter one limits "
 	         "replay of old data." },
-	{ .name = "rrsig-refresh", TIME(1, MAX31), .dflt_doc = "computed", TUNING, ZONE_RELOAD,
+	{ .name = "rrsig-refresh", CONF_AT(conf_policy_t, rrsig_refresh_s), TIME(1, MAX31), .dflt_doc = "computed", TUNING, ZONE_RELOAD,
 	  .doc = "Renew signatures this time before they expire. Together with rrsig-pre-refresh it must be less than "
 	         "rrsig-lifetime." },
-	{ .name = "rrsig-pre-refresh", TIME(0, MAX31), .dflt_doc = "0.005 of rrsig-lifetime", TUNING, ZONE_RELOAD,
+	{ .name = "rrsig-pre-refresh", CONF_AT(conf_policy_t, rrsig_pre_refresh_s), TIME(0, MAX31), .dflt_doc = "0.005 of rrsig-lifetime", TUNING, ZONE_RELOAD,
 	  .doc = "Renew together the signatures that are due within this time, so that the zone changes less often." },
-	{ .name = "reproducible-signing", BOOL, .dflt = "off", TUNING, ZONE_RELOAD,
+	{ .name = "reproducible-signing", CONF_AT(conf_policy_t, is_reproducible), BOOL, .dflt = "off", TUNING, ZONE_RELOAD,
 	  .doc = "Make ECDSA signatures deterministic (RFC 6979): the same data always gets the same signature." },
-	{ .name = "nsec3", BOOL, .dflt = "off", TUNING, ZONE_RELOAD,
+	{ .name = "nsec3", CONF_AT(conf_policy_t, has_nsec3), BOOL, .dflt = "off", TUNING, ZONE_RELOAD,
 	  .doc = "Use NSEC3 instead of NSEC. It makes listing all names of the zone harder; its answers are larger and "
 	         "cost more." },
-	{ .name = "nsec3-iterations", INT(0, 65535), .dflt = "0", TUNING, ZONE_RELOAD,
+	{ .name = "nsec3-iterations", CONF_AT(conf_policy_t, nsec3_iterations), INT(0, 65535), .dflt = "0", TUNING, ZONE_RELOAD,
 	  .doc = "Additional iterations of the NSEC3 hash. Leave it at 0: more cost servers and resolvers time and "
 	         "protect nothing (RFC 9276)." },
-	{ .name = "nsec3-opt-out", BOOL, .dflt = "off", TUNING, ZONE_RELOAD,
+	{ .name = "nsec3-opt-out", CONF_AT(conf_policy_t, has_opt_out), BOOL, .dflt = "off", TUNING, ZONE_RELOAD,
 	  .doc = "Leave unsigned delegations out of the NSEC3 chain. Use it only for large zones with few signed "
 	         "delegations." },
-	{ .name = "nsec3-salt-length", INT(0, 255), .dflt = "0", TUNING, ZONE_RELOAD,
+	{ .name = "nsec3-salt-length", CONF_AT(conf_policy_t, salt_len), INT(0, 255), .dflt = "0", TUNING, ZONE_RELOAD,
 	  .doc = "Length of the NSEC3 salt in bytes. 0 is recommended (RFC 9276)." },
-	{ .name = "nsec3-salt-lifetime", TIME(-1, MAX32), .dflt = "30d", TUNING, ZONE_RELOAD,
+	{ .name = "nsec3-salt-lifetime", CONF_AT(conf_policy_t, salt_lifetime_s), TIME(-1, MAX32), .dflt = "30d", TUNING, ZONE_RELOAD,
 	  .doc = "Lifetime of the NSEC3 salt; 0 means unlimited, -1 as long as the ZSK." },
-	{ .name = "signing-threads", INT(1, 65535), .dflt = "1", TUNING, ZONE_RELOAD,
+	{ .name = "signing-threads", CONF_AT(conf_policy_t, threads), INT(1, 65535), .dflt = "1", TUNING, ZONE_RELOAD,
 	  .doc = "Number of threads that sign one zone. Use more for large zones." },
-	{ .name = "ksk-submission", REF1("submission"), TUNING, ZONE_RELOAD,
+	{ .name = "ksk-submission", CONF_AT(conf_policy_t, submission), REF1("submission"), TUNING, ZONE_RELOAD,
 	  .doc = "Check of DS records at the parent during a KSK rollover." },
-	{ .name = "ds-push", REF_REMOTE, MULTI, .or_empty = true, TUNING,
+	{ .name = "ds-push", CONF_AT(conf_policy_t, ds_push), REF_REMOTE, MULTI, .or_empty = true, TUNING,
 	  .doc = "Servers of the parent zone to which DS records are sent by dynamic update. CDS and CDNSKEY must be "
 	         "published." },
-	{ .name = "dnskey-sync", REF1("dnskey-sync"), TUNING, ZONE_RELOAD,
+	{ .name = "dnskey-sync", CONF_AT(conf_policy_t, dnskey_sync), REF1("dnskey-sync"), TUNING, ZONE_RELOAD,
 	  .doc = "Other signers of the zone, with which DNSKEY records are exchanged." },
-	{ .name = "cds-cdnskey-publish", OPT(cds_publish), .dflt = "rollover", TUNING, ZONE_RELOAD,
+	{ .name = "cds-cdnskey-publish", CONF_AT(conf_policy_t, cds_publish), OPT(cds_publish), .dflt = "rollover", TUNING, ZONE_RELOAD,
 	  .doc = "When CDS and CDNSKEY records are published: never, to ask the parent to remove DS records, during "
 	         "rollovers, or always." },
-	{ .name = "cds-digest-type", OPT(cds_digests), .dflt = "sha256", TUNING, ZONE_RELOAD,
+	{ .name = "cds-digest-type", CONF_AT(conf_policy_t, cds_digest), OPT(cds_digests), .dflt = "sha256", TUNING, ZONE_RELOAD,
 	  .doc = "Digest of CDS records." },
-	{ .name = "dnskey-management", OPT(dnskey_management), .dflt = "full", TUNING, ZONE_RELOAD,
+	{ .name = "dnskey-management", CONF_AT(conf_policy_t, manages), OPT(dnskey_management), .dflt = "full", TUNING, ZONE_RELOAD,
 	  .doc = "Whether DNSKEY records of other signers are removed (full) or kept (incremental). incremental needs "
 	         "delete-delay and excludes offline-ksk." },
-	{ .name = "offline-ksk", BOOL, .dflt = "off", TUNING, ZONE_RELOAD,
+	{ .name = "offline-ksk", CONF_AT(conf_policy_t, is_offline_ksk), BOOL, .dflt = "off", TUNING, ZONE_RELOAD,
 	  .doc = "The KSK is kept on another machine, and this server uses signatures made there in advance." },
-	{ .name = "unsafe-operation", OPT(unsafe_operations), MULTI, .dflt = "none", TUNING, ZONE_RELOAD,
+	{ .name = "unsafe-operation", CONF_AT(conf_policy_t, unsafe), OPT(unsafe_operations), MULTI, .dflt = "none", TUNING, ZONE_RELOAD,
 	  .doc = "Checks and updates to skip when signing. They exist for tests and repairs: the zone may become "
 	         "invalid." },
 	COMMENT,
@@ -300,6 +303,7 @@ const conf_section_t conf_section_policy = {
 	.name = "policy",
 	.kind = CONF_MULTI,
 	ROWS(policy_rows),
+	.struct_size = sizeof(conf_policy_t),
 	.check = conf_check_policy,
 	.notices = { conf_notice_algorithm, conf_notice_iterations },
 	.doc = "Signing policies.",
@@ -345,8 +349,7 @@ static const conf_option_t serial_policies[] = {
 	{ "dateserial", CONF_SERIAL_DATESERIAL }, { NULL, 0 },
 };
 static const conf_option_t zonemd_generate[] = {
-	{ "none", CONF_ZONEMD_NONE }, { "zonemd-sha384", CONF_ZONEMD_SHA384 }, { "zonemd-sha512", CONF_ZONEMD_SHA512 },
-	{ "remove", CONF_ZONEMD_REMOVE }, { NULL, 0 },
+	{ "none", 0 }, { "zonemd-sha384", 1 }, { "zonemd-sha512", 2 }, { "remove", 255 }, { NULL, 0 },
 };
 static const conf_option_t catalog_roles[] = {
 	{ "none", CONF_CATALOG_NONE }, { "interpret", CONF_CATALOG_INTERPRET }, { "generate", CONF_CATALOG_GENERATE },
@@ -467,12 +470,13 @@ static const conf_row_t zone_rows[] = {
 	{ .name = "external-validation", REF1("external"), .or_default = true, CONF_AT(conf_zone_t, external),
 	  .doc = "Validation by another program before a new version of the zone is published: the version waits for "
 	         "zone-commit or zone-abort. Not of versions by zone-commit." },
-	{ .name = "dnssec-signing", BOOL, .dflt = "off", REFUSED_BUT("off"), FOR("DNSSEC signing"), ZONE_RELOAD,
+	{ .name = "dnssec-signing", BOOL, CONF_AT(conf_zone_t, dnssec_signing), .dflt = "off", REFUSED_BUT("off"), FOR("DNSSEC signing"), ZONE_RELOAD,
 	  .doc = "Sign the zone automatically." },
 	{ .name = "dnssec-validation", TOGETHER, BOOL, .dflt = "off", REFUSED_BUT("off"), FOR("DNSSEC validation"),
 	  ZONE_RELOAD,
 	  .doc = "Validate the zone's signatures when it is loaded; not together with dnssec-signing." },
-	{ .name = "dnssec-policy", REF1("policy"), .or_default = true, TUNING, ZONE_RELOAD,
+	{ .name = "dnssec-policy", REF1("policy"), .or_default = true, CONF_AT(conf_zone_t, policy), TUNING,
+	  ZONE_RELOAD,
 	  .doc = "Policy by which the zone is signed." },
 	{ .name = "dnssec-metadata-db", OPT(metadata_dbs), .dflt = "kasp", TUNING,
 	  .doc = "Database in which the times of signing are kept." },
@@ -480,12 +484,18 @@ static const conf_row_t zone_rows[] = {
 	  ZONE_RELOAD,
 	  .doc = "Servers of the parent zone to which DS records are sent by dynamic update. It overrides that of the "
 	         "policy." },
-	{ .name = "reverse-generate", TOGETHER, .type = CONF_DNAME, MULTI, REFUSED, FOR("generated reverse zones"),
+	{ .name = "reverse-generate", TOGETHER, .type = CONF_DNAME, MULTI, CONF_AT(conf_zone_t, reverse_generate),
 	  ZONE_RELOAD,
-	  .doc = "Generate PTR records from the addresses in these zones." },
-	{ .name = "include-from", TOGETHER, .type = CONF_DNAME, MULTI, REFUSED, FOR("zones made of others"),
-	  ZONE_RELOAD,
-	  .doc = "Merge these zones, which must be below this one, into it." },
+	  .doc = "Generate PTR records from the addresses in these zones, which are of this server: from AAAA records if "
+	         "this zone is below ip6.arpa, otherwise from A records. Those whose owners are outside of this zone "
+	         "are left out. The records follow each change of the zones. The zone file has the rest of the zone "
+	         "and is not written by the server; journal-content is all, and zonefile-load is "
+	         "difference-no-serial." },
+	{ .name = "include-from", TOGETHER, .type = CONF_DNAME, MULTI, CONF_AT(conf_zone_t, include_from), ZONE_RELOAD,
+	  .doc = "Merge these zones, which must be below this one and of this server, into it: what they have takes the "
+	         "place of all that this zone has at and below their names, without SOA, NS, DNSKEY, CDS, CDNSKEY and "
+	         "ZONEMD records of their apexes, signatures, and NSEC and NSEC3 records. For the rest see "
+	         "reverse-generate, which excludes it." },
 	{ .name = "serial-policy", OPT(serial_policies), CONF_AT(conf_zone_t, serial_policy), .dflt = "increment",
 	  .doc = "The serial that a zone gets if a change doesn't set one: the old one plus 1 (increment), the time in "
 	         "seconds (unixtime), or the date in UTC as YYYYMMDDnn (dateserial). If that isn't higher than the old "
@@ -495,14 +505,11 @@ static const conf_row_t zone_rows[] = {
 	  .doc = "Serials that may be chosen: R/M allows those with remainder R when divided by M; +A or -A after it "
 	         "shifts them. Use it with several signers of one zone. It needs dnssec-signing, and zonefile-load "
 	         "none or difference-no-serial." },
-	{ .name = "zonemd-generate", OPT(zonemd_generate), CONF_AT(conf_zone_t, zonemd_generate), .dflt = "none",
+	{ .name = "zonemd-generate", OPT(zonemd_generate), .dflt = "none", REFUSED_BUT("none"), FOR("ZONEMD"),
 	  ZONE_RELOAD, .rfc = "RFC 8976",
-	  .doc = "Generate a ZONEMD record with this digest in place of those that the zone has, or remove them. Each "
-	         "change of the zone then hashes all of it. A zone file without the right record gets the next serial." },
-	{ .name = "zonemd-verify", BOOL, CONF_AT(conf_zone_t, zonemd_verify), .dflt = "off", ZONE_RELOAD,
-	  .rfc = "RFC 8976",
-	  .doc = "Refuse a version of the zone that has no ZONEMD record with the right digest, wherever it comes from. "
-	         "Each change of the zone then hashes all of it." },
+	  .doc = "Generate a ZONEMD record with this digest, or remove the records." },
+	{ .name = "zonemd-verify", BOOL, .dflt = "off", REFUSED_BUT("off"), FOR("ZONEMD"), ZONE_RELOAD,
+	  .doc = "Verify the ZONEMD records of the zone when it is loaded." },
 	{ .name = "refresh-jitter", TIME(0, MAX32), .percent = true, .dflt = "0", CONF_AT(conf_zone_t, refresh_jitter),
 	  .doc = "Time, or percentage, by which refresh intervals are shortened, so that many zones don't refresh at "
 	         "the same moment." },

@@ -62,6 +62,11 @@ struct conf_store {
 	conf_remote_t *remotes;
 	conf_acl_t *acls;
 	conf_external_t *externals;
+	conf_keystore_t *keystores; /* and behind them the built-in one */
+	const conf_keystore_t *builtin_keystore;
+	conf_submission_t *submissions;
+	conf_dnskey_sync_t *syncs;
+	conf_policy_t *policies;      /* and behind them the built-in one */
 	conf_group_t *groups;         /* one for each remote, then one for each block of section remotes */
 	conf_zone_t *templates;       /* one for each block of section template, plus the one without any at the end */
 	size_t default_template;      /* index of the one for zones without a template */

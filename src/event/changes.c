@@ -239,6 +239,7 @@ typedef struct {
 	uint64_t written; /* of the last one that leads to the file's serial, as in a file that the server wrote; 0:
 			     none */
 	uint64_t last;    /* what comes after it is done again */
+	const derive_t *derive; /* whose records don't count; NULL: all count */
 	zone_txn_t *txn;
 	knot_err_t err;
 } changes_since_t;
@@ -257,7 +258,8 @@ static bool changes_find_last_file(const journal_entry_t *entry, void *ctx)
 static bool changes_redo_record(const changeset_rr_t *rr, bool is_added, void *ctx)
 {
 	changes_since_t *since = ctx;
-	if (rr->type == KNOT_TYPE_SOA) {
+	const zone_rr_t record = { rr->owner, rr->type, rr->ttl, rr->rdata };
+	if (rr->type == KNOT_TYPE_SOA || (since->derive != NULL && derive_is_derived(since->derive, &record))) {
 		since->err = KNOT_OK;
 	} else {
 		since->err = is_added ? zone_txn_put(since->txn, rr->owner, rr->type, rr->ttl, rr->rdata)
@@ -274,6 +276,47 @@ static bool changes_redo(const journal_entry_t *entry, void *ctx)
 		since->err = since->err == KNOT_OK ? err : since->err;
 	}
 	return since->err == KNOT_OK;
+}
+
+/** Differences of what counts. */
+typedef struct {
+	const derive_t *derive;
+	uint8_t soa[KNOT_SOA_LEN_MAX]; /* the one that went, with serial 0 */
+	size_t soa_len;
+	bool differs;
+} changes_own_t;
+
+static bool changes_look_at_soa(changes_own_t *own, const zone_rr_t *rr, bool is_added)
+{
+	uint8_t soa[KNOT_SOA_LEN_MAX];
+	if (rr->rdata.len > sizeof(soa)) {
+		return true;
+	}
+	memcpy(soa, rr->rdata.data, rr->rdata.len);
+	knot_soa_set_serial((knot_mut_bytes_t){ soa, rr->rdata.len }, 0);
+	if (is_added) {
+		return own->soa_len != rr->rdata.len || memcmp(own->soa, soa, rr->rdata.len) != 0;
+	}
+	memcpy(own->soa, soa, rr->rdata.len);
+	own->soa_len = rr->rdata.len;
+	return false;
+}
+
+static bool changes_look_at_own(const zone_rr_t *rr, bool is_added, void *ctx)
+{
+	changes_own_t *own = ctx;
+	own->differs = rr->type == KNOT_TYPE_SOA ? changes_look_at_soa(own, rr, is_added)
+						 : !derive_is_derived(own->derive, rr);
+	return !own->differs;
+}
+
+static knot_err_t changes_compare_own(
+		const derive_t *derive, const zone_contents_t *a, const zone_contents_t *b, bool *ret_differs)
+{
+	changes_own_t own = { .derive = derive };
+	knot_err_t err = zone_diff(a, b, changes_look_at_own, &own);
+	*ret_differs = own.differs;
+	return err;
 }
 
 /* True if the file with the changes after since->last is `now`. */
@@ -295,15 +338,16 @@ static bool changes_lead_after(journal_t *journal, const zone_build_params_t *pa
 	if (changes_build(since->txn, file, params, &next) != KNOT_OK) {
 		return false;
 	}
-	err = zone_differs(next, now, ZONE_DIFFERS_BUT_SERIAL, &differs);
+	err = since->derive == NULL ? zone_differs(next, now, ZONE_DIFFERS_BUT_SERIAL, &differs)
+				    : changes_compare_own(since->derive, next, now, &differs);
 	zone_contents_free(next);
 	return err == KNOT_OK && !differs;
 }
 
-bool changes_lead_from(journal_t *journal, const zone_build_params_t *params, const zone_contents_t *file,
-		const zone_contents_t *now)
+bool changes_lead_from(journal_t *journal, const zone_build_params_t *params, const derive_t *derive,
+		const zone_contents_t *file, const zone_contents_t *now)
 {
-	changes_since_t since = { .serial = file->serial };
+	changes_since_t since = { .serial = file->serial, .derive = derive };
 	if (journal_each(journal, params->origin, changes_find_last_file, &since) != KNOT_OK) {
 		return false;
 	}

@@ -10,6 +10,7 @@
 
 #include "src/conf/conf.h"
 #include "src/journal/journal.h"
+#include "src/update/derive.h"
 #include "src/update/update.h"
 
 /** Open the journal of a configuration; the folder is made with the first change. Logs what is wrong with it; the
@@ -62,10 +63,11 @@ KNOT_MUST_USE knot_err_t changes_read_zone(
 /**
  * True if `file`, with the changes that the journal has since a file was last loaded, or since the version of the
  * file's serial, is `now`, whatever their serials: then that was this file, or it was written by the server. False also
- * if that can't be found out. Cost: two passes over both versions.
+ * if that can't be found out. derive: what it makes doesn't count; NULL: all counts. Cost: two passes over both
+ * versions.
  */
-bool changes_lead_from(journal_t *journal, const zone_build_params_t *params, const zone_contents_t *file,
-		const zone_contents_t *now);
+bool changes_lead_from(journal_t *journal, const zone_build_params_t *params, const derive_t *derive,
+		const zone_contents_t *file, const zone_contents_t *now);
 
 /** Remove what the journal has of a zone. KNOT_OK also if that is nothing. Logs a failure. */
 KNOT_MUST_USE knot_err_t changes_drop(journal_t *journal, knot_name_t name);

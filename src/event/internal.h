@@ -9,6 +9,7 @@
 #include "src/event/catalogs.h"
 #include "src/event/changes.h"
 #include "src/event/conf_edit.h"
+#include "src/event/derivations.h"
 #include "src/event/edits.h"
 #include "src/event/external.h"
 #include "src/event/renewal.h"
@@ -58,6 +59,7 @@ struct server {
 	catalogs_t catalogs;
 	remote_t *remote;                                    /* owned; takes care of its threads itself */
 	notices_t *notices;                                  /* owned: NOTIFYs that came */
+	derivations_t derivations SYS_GUARDED_BY(jobs.lock); /* zones that are made of others */
 	rests_t rests SYS_GUARDED_BY(jobs.lock);             /* of zones with primaries or secondaries */
 	faults_t faults SYS_GUARDED_BY(jobs.lock);           /* reasons of zones whose last job failed */
 	uint64_t refusals SYS_GUARDED_BY(jobs.lock);         /* versions that a guard rail held back */

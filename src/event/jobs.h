@@ -19,6 +19,8 @@ typedef struct {
 	load_outcome_t load;         /* LOAD_UNCHANGED: also when nothing was to be loaded */
 	bool is_flushed;             /* the zone file was written */
 	bool is_to_be_flushed_later; /* it could not be written */
+	bool is_derived;             /* it was made of others as they are now, or that failed */
+	bool is_to_be_derived_later; /* it failed */
 	bool is_flush_refused; /* another program changed it: not to be written until a command requests it again */
 	bool goes_on;  /* the job has only begun: what it waits for ends it with jobs_end(), perhaps it has already */
 	bool is_quiet; /* nobody is notified of the new version */

@@ -29,12 +29,14 @@ typedef struct {
 	const state_root_t *root;
 	images_t *images;
 	journal_t *journal;
-	const bool *stopping;  /* read atomically; true ends reading a file without a message: KNOT_ESTOPPED */
-	int64_t *ret_sync_s;   /* gets the zone's zonefile-sync, if it is configured */
-	bool *is_behind;       /* in and out: the journal can't be read, so what is served may lack what only it has */
-	bool is_forced;        /* guard rails hold nothing up */
-	bool has_primaries;    /* a zone without a file will come from one: that it has none isn't logged */
-	struct server *server; /* gets what catalogs say */
+	const bool *stopping;   /* read atomically; true ends reading a file without a message: KNOT_ESTOPPED */
+	int64_t *ret_sync_s;    /* gets the zone's zonefile-sync, if it is configured */
+	bool *is_behind;        /* in and out: the journal can't be read, so what is served may lack what only it has */
+	bool is_forced;         /* guard rails hold nothing up */
+	bool has_primaries;     /* a zone without a file will come from one: that it has none isn't logged */
+	struct server *server;  /* gets what catalogs say */
+	bool is_made_otherwise; /* than when it was loaded last: of other zones, or of none any more */
+	struct derived_set *derived; /* borrowed: the zone is made of others; NULL: it isn't */
 } load_env_t;
 
 /**
@@ -63,8 +65,6 @@ typedef struct {
 	conf_journal_content_t content;
 	journal_limits_t limits;
 	rails_policy_t rails;
-	bool verifies_zonemd;
-	conf_zonemd_t zonemd; /* zonemd-generate */
 	conf_catalog_role_t catalog_role;
 } load_settings_t;
 

@@ -9,12 +9,30 @@
 #include "src/update/serial.h"
 #include "src/zone/diff.h"
 
+/* The file of a zone that is made of others has only what is its own. On failure what the caller owns is gone. */
+static knot_err_t load_complete(loading_t *loading, zone_contents_t **contents, load_source_t *source)
+{
+	derived_set_t *set = loading->env->derived;
+	if (set == NULL) {
+		return KNOT_OK;
+	}
+	const update_policy_t policy = load_policy(&loading->settings, &loading->report);
+	knot_err_t err = derived_must_wait(set) ? KNOT_ETRYAGAIN : derived_complete(set, &policy.build, contents);
+	if (err != KNOT_OK) {
+		zone_contents_free(*contents);
+		source_clear(source);
+	}
+	set->is_done = err == KNOT_OK;
+	return err;
+}
+
 knot_err_t load_from_file(loading_t *loading)
 {
 	zone_contents_t *contents;
 	load_source_t source;
 	loading->outcome = LOAD_FROM_FILE;
 	knot_err_t err = load_read_and_apply(loading, &contents, &source);
+	err = err == KNOT_OK ? load_complete(loading, &contents, &source) : err;
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -30,10 +48,9 @@ knot_err_t load_from_file(loading_t *loading)
 /** Differences on their way into a transaction. */
 typedef struct {
 	zone_txn_t *txn;
-	knot_name_t origin;
+	const derive_t *derive; /* the zone is made of others; NULL: it isn't */
 	bool ignores_serial;
-	bool ignores_zonemd; /* the zone has its own record */
-	uint32_t serial;     /* that SOAs get if it ignores theirs */
+	uint32_t serial; /* that SOAs get if it ignores theirs */
 	knot_err_t err;
 } load_merge_t;
 
@@ -50,13 +67,22 @@ static knot_err_t load_merge_soa(load_merge_t *merge, const zone_rr_t *rr)
 			      : err;
 }
 
+/* What is derived isn't in the file, unless it is there for its own sake. */
+static knot_err_t load_merge_derived(load_merge_t *merge, const zone_rr_t *rr, bool is_added)
+{
+	if (!is_added || merge->derive->kind == DERIVE_INCLUDE) {
+		return KNOT_OK;
+	}
+	knot_err_t err = zone_txn_put(merge->txn, rr->owner, rr->type, rr->ttl, rr->rdata);
+	return err == KNOT_EISRECORD ? KNOT_OK : err;
+}
+
 static bool load_merge_record(const zone_rr_t *rr, bool is_added, void *ctx)
 {
 	load_merge_t *merge = ctx;
-	if (rr->type == KNOT_TYPE_ZONEMD && merge->ignores_zonemd && knot_name_eq(rr->owner, merge->origin)) {
-		return true;
-	}
-	if (rr->type == KNOT_TYPE_SOA && merge->ignores_serial) {
+	if (merge->derive != NULL && derive_is_derived(merge->derive, rr)) {
+		merge->err = load_merge_derived(merge, rr, is_added);
+	} else if (rr->type == KNOT_TYPE_SOA && merge->ignores_serial) {
 		merge->err = is_added ? load_merge_soa(merge, rr) : KNOT_OK;
 	} else {
 		merge->err = is_added ? zone_txn_put(merge->txn, rr->owner, rr->type, rr->ttl, rr->rdata)
@@ -74,13 +100,14 @@ static knot_err_t load_diff(const loading_t *loading, const zone_contents_t *bas
 	if (err != KNOT_OK) {
 		return err;
 	}
-	load_merge_t merge = { .txn = update.txn,
-		.origin = update.origin,
-		.ignores_serial = loading->plan.ignores_serial,
-		.ignores_zonemd = loading->settings.zonemd != CONF_ZONEMD_NONE,
-		.serial = base->serial };
-	err = zone_diff(base, file, load_merge_record, &merge);
+	load_merge_t merge = {
+		.txn = update.txn, .ignores_serial = loading->plan.ignores_serial, .serial = base->serial
+	};
+	const derived_set_t *set = loading->env->derived;
+	merge.derive = set != NULL ? &set->derive : NULL;
+	err = loading->keeps_records ? KNOT_OK : zone_diff(base, file, load_merge_record, &merge);
 	err = err == KNOT_OK ? merge.err : err;
+	err = err == KNOT_OK && set != NULL ? derived_apply_all(set, base, update.txn) : err;
 	if (err != KNOT_OK) {
 		update_end(&update);
 		return err;
@@ -147,14 +174,10 @@ static knot_err_t load_publish_diff(loading_t *loading, update_t *update, const 
 	update->reason = loading->report.reason;
 	update->is_forced = loading->env->is_forced;
 	update->is_ahead = source_is_ahead(&publish.next);
-	update->keeps_zonemd = !is_bumped; /* see load_refresh_zonemd() */
-	if (policy.verifies_zonemd) {
-		load_write_notes(loading);
-	}
 	err = publish_update(&publish, update, base, &policy, &effects);
 	if (err == KNOT_OK) {
 		effects.has_base = is_served;
-		load_note_end(loading, &effects, zone_contents(loading->zone)->wire_size);
+		load_log_end(loading, &effects, zone_contents(loading->zone)->wire_size);
 	}
 	return err;
 }
@@ -168,7 +191,7 @@ static void load_keep_served(loading_t *loading, const zone_contents_t *served, 
 	source_clear(loading->source);
 	*loading->source = *take_next;
 	*take_next = (load_source_t){ 0 };
-	load_note_end(loading, &effects, served->wire_size);
+	load_log_end(loading, &effects, served->wire_size);
 }
 
 static knot_err_t load_merge_file(loading_t *loading, const zone_contents_t *base, zone_contents_t *file,
@@ -181,6 +204,9 @@ static knot_err_t load_merge_file(loading_t *loading, const zone_contents_t *bas
 	}
 	err = load_publish_diff(loading, &update, base, file->serial, take_next, ret_published);
 	update_end(&update);
+	if (loading->env->derived != NULL) {
+		loading->env->derived->is_done = err == KNOT_OK;
+	}
 	return err;
 }
 
@@ -195,6 +221,10 @@ knot_err_t load_into_served(loading_t *loading)
 	if (err != KNOT_OK) {
 		return err;
 	}
+	const derived_set_t *set = loading->env->derived;
+	const update_policy_t policy = load_policy(&loading->settings, &loading->report);
+	loading->keeps_records = set != NULL &&
+				 changes_lead_from(loading->env->journal, &policy.build, &set->derive, file, served);
 	err = load_check_serial(loading, served, file) ? KNOT_OK : KNOT_ERANGE;
 	err = err == KNOT_OK ? load_merge_file(loading, served, file, &next, &is_published) : err;
 	if (err == KNOT_OK && !is_published) {
@@ -239,9 +269,10 @@ static knot_err_t load_journal_and_file(loading_t *loading, zone_contents_t *tak
 		is_good = false;
 	}
 	/* What isn't in a file that is the same as ever was committed, and stays. */
+	const derive_t *derive = loading->env->derived != NULL ? &loading->env->derived->derive : NULL;
 	const update_policy_t policy = load_policy(&loading->settings, &loading->report);
 	if (is_good && loading->plan.ignores_serial &&
-			changes_lead_from(loading->env->journal, &policy.build, file, take_base)) {
+			changes_lead_from(loading->env->journal, &policy.build, derive, file, take_base)) {
 		changes_mark_flushed(loading->env->journal, loading->report.name, file_serial);
 		load_note(loading, "zone file parsed, serial %u, not changed", file_serial);
 		is_good = false;

@@ -28,6 +28,18 @@ static knot_err_t load_keep(loading_t *loading)
 
 /* ---- Facts ---- */
 
+/* One that is ahead of its file stays good when settings change, but not if the zone is made of others now. */
+static void load_drop_image_of_others(loading_t *loading)
+{
+	const sources_t *files = loading->image_source.files;
+	if (loading->env->derived != NULL && files != NULL && files->settings != loading->settings.number) {
+		zone_contents_free(loading->image);
+		source_clear(&loading->image_source);
+		loading->image = NULL;
+		log_zone(LOG_INFO, loading->report.name, "image not used (settings changed)");
+	}
+}
+
 /* The image, if there is one of the present files. If not, and there is one, the log says why. */
 static void load_read_image(loading_t *loading)
 {
@@ -36,7 +48,7 @@ static void load_read_image(loading_t *loading)
 	};
 	char reason[IMAGES_REASON_MAX];
 	switch (images_read(loading->env->images, &query, &loading->image, &loading->image_source, reason)) {
-	case IMAGES_READ:
+	case IMAGES_READ: load_drop_image_of_others(loading); break;
 	case IMAGES_NONE: break;
 	case IMAGES_STALE: log_zone(LOG_INFO, query.name, "image not used (%s)", reason); break;
 	case IMAGES_DAMAGED:
@@ -85,7 +97,8 @@ static load_facts_t load_find_facts(loading_t *loading)
 		.content = settings->content,
 		.is_served = load_served(loading) != NULL,
 	};
-	facts.is_current = facts.is_served && source_is_current(loading->source, settings->path, settings->number);
+	facts.is_current = facts.is_served && source_is_current(loading->source, settings->path, settings->number) &&
+			   !loading->env->is_made_otherwise;
 	if (!facts.is_current) {
 		load_look_into_journal(loading);
 	}
@@ -123,7 +136,6 @@ static knot_err_t load_run_alone(loading_t *loading, bool is_served)
 		*loading->env->is_behind = true;
 		err = loading->plan.base != LOAD_BASE_NOTHING ? load_run_plan(loading) : KNOT_OK;
 	}
-	load_log_end(loading);
 	log_zone(LOG_ERR, loading->report.name, "failed to load journal (%s)%s", knot_strerror(journal_err),
 			is_served ? "" : ", changes that only it has aren't served, and new ones are refused");
 	if (loading->report.reason[0] == '\0') {
@@ -136,13 +148,15 @@ static knot_err_t load_run(loading_t *loading)
 {
 	const load_facts_t facts = load_find_facts(loading);
 	loading->plan = load_plan(&facts);
+	if (loading->env->is_made_otherwise && loading->env->derived == NULL) {
+		loading->plan.has_changes = false; /* they brought records of other zones */
+	}
 	if (loading->journal_err != KNOT_OK) {
 		return load_run_alone(loading, facts.is_served);
 	}
 	knot_err_t err = load_run_plan(loading);
 	if (err == KNOT_OK) {
 		*loading->env->is_behind = false;
-		load_refresh_zonemd(loading);
 	}
 	return err;
 }
@@ -164,7 +178,6 @@ knot_err_t load_zone(const load_env_t *env, zone_t *zone, load_source_t *source,
 	if (err == KNOT_OK) {
 		*env->ret_sync_s = loading->settings.sync_s;
 		err = load_run(loading);
-		load_log_end(loading);
 		*ret_outcome = err == KNOT_OK ? loading->outcome : LOAD_FAILED;
 	} else if (err != KNOT_ENOZONE) {
 		load_log_failure(loading, err);

@@ -20,6 +20,8 @@ typedef struct {
 	images_t *images;
 	server_t *outside;    /* another program decides about the version, if the zone says so; NULL: none is asked */
 	char *reason;         /* borrowed: update->reason while it is published; set by publish_update() */
+	server_t *server;     /* tells zones that are made of this one */
+	update_source_t from; /* set by publish_update() */
 	server_t *catalogs;   /* the zone is a catalog that is interpreted: what it says goes there; NULL: it isn't */
 	catalog_work_t *said; /* owned: what the version says, until it is served */
 	bool may_go_unstored; /* a whole version that the journal can't take is published all the same */

@@ -369,6 +369,7 @@ static knot_err_t refresh_prepare(refresh_run_t *run, unsigned how)
 	params->is_by_operator = (how & EVENT_BY_OPERATOR) != 0;
 	params->is_one_by_one = zone.ixfr_by_one;
 	params->wants_difference = zone.ixfr_from_axfr;
+	params->is_always_whole = conf_zone_is_derived(&zone);
 	params->is_soft = zone.semantic_checks == CONF_SEMCHECKS_SOFT;
 	params->has_contents = contents != NULL;
 	params->conf = refresh_conf_of(&zone);

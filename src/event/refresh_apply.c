@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/event/derive_zone.h"
 #include "src/event/refresh.h"
 #include "src/event/turn.h"
 #include "src/sys/clock.h"
@@ -78,11 +79,6 @@ static knot_err_t refresh_sink_begin(stream_in_kind_t kind, uint32_t serial, voi
 
 static knot_err_t refresh_sink_change(refresh_transfer_t *transfer, const zone_rr_t *rr, bool is_added)
 {
-	/* The primary's records aren't those that the zone has. */
-	if (transfer->ignores_zonemd && rr->type == KNOT_TYPE_ZONEMD &&
-			knot_name_eq(rr->owner, transfer->update.origin)) {
-		return KNOT_OK;
-	}
 	zone_txn_t *txn = transfer->update.txn;
 	knot_err_t err = is_added ? zone_txn_put(txn, rr->owner, rr->type, rr->ttl, rr->rdata)
 				  : zone_txn_remove(txn, rr->owner, rr->type, rr->rdata);
@@ -128,7 +124,6 @@ void refresh_begin_transfer(refresh_run_t *run)
 	if (refresh_settings(run, &zone)) {
 		query.size_max = zone.zone_max_size;
 		transfer->is_benevolent = zone.ixfr_benevolent;
-		transfer->ignores_zonemd = zone.zonemd_generate != CONF_ZONEMD_NONE;
 	}
 	stream_in_begin(&transfer->stream, &query, &sink);
 	transfer->begun_ns = sys_clock_ns();
@@ -170,19 +165,49 @@ void refresh_look_at_expire(refresh_run_t *run)
 /** Differences on their way into a transaction. */
 typedef struct {
 	zone_txn_t *txn;
+	const derive_t *derive; /* the zone is made of others; NULL: it isn't */
+	uint32_t serial;        /* that it keeps then, until it is changed */
 	knot_err_t err;
 } refresh_merge_t;
+
+/* A zone that is made of others has serials of its own, and what comes from those isn't the primary's. */
+static knot_err_t refresh_merge_own(refresh_merge_t *merge, const zone_rr_t *rr, bool is_added)
+{
+	uint8_t soa[KNOT_SOA_LEN_MAX];
+	if (derive_is_derived(merge->derive, rr) && (!is_added || merge->derive->kind == DERIVE_INCLUDE)) {
+		return KNOT_OK;
+	}
+	if (rr->type != KNOT_TYPE_SOA || rr->rdata.len > sizeof(soa)) {
+		knot_err_t err = is_added ? zone_txn_put(merge->txn, rr->owner, rr->type, rr->ttl, rr->rdata)
+					  : zone_txn_remove(merge->txn, rr->owner, rr->type, rr->rdata);
+		return err == KNOT_EISRECORD ? KNOT_OK : err;
+	}
+	if (!is_added) {
+		return KNOT_OK;
+	}
+	memcpy(soa, rr->rdata.data, rr->rdata.len);
+	knot_soa_set_serial((knot_mut_bytes_t){ soa, rr->rdata.len }, merge->serial);
+	knot_err_t err = zone_txn_remove_all(merge->txn, rr->owner, KNOT_TYPE_SOA);
+	return err == KNOT_OK ? zone_txn_put(merge->txn, rr->owner, rr->type, rr->ttl,
+						(knot_bytes_t){ soa, rr->rdata.len })
+			      : err;
+}
 
 static bool refresh_merge_record(const zone_rr_t *rr, bool is_added, void *ctx)
 {
 	refresh_merge_t *merge = ctx;
+	if (merge->derive != NULL) {
+		merge->err = refresh_merge_own(merge, rr, is_added);
+		return merge->err == KNOT_OK;
+	}
 	merge->err = is_added ? zone_txn_put(merge->txn, rr->owner, rr->type, rr->ttl, rr->rdata)
 			      : zone_txn_remove(merge->txn, rr->owner, rr->type, rr->rdata);
 	return merge->err == KNOT_OK;
 }
 
 /* The differences to what is served as edits of that. */
-static knot_err_t refresh_begin_difference(refresh_run_t *run, const zone_contents_t *base, const zone_contents_t *next)
+static knot_err_t refresh_begin_difference(
+		refresh_run_t *run, const derived_set_t *set, const zone_contents_t *base, const zone_contents_t *next)
 {
 	update_t *update = &run->transfer->update;
 	knot_err_t err = update_begin(run->params.zone, UPDATE_TRANSFER, base, update);
@@ -190,12 +215,26 @@ static knot_err_t refresh_begin_difference(refresh_run_t *run, const zone_conten
 		return err;
 	}
 	run->transfer->has_update = true;
-	refresh_merge_t merge = { .txn = update->txn };
+	refresh_merge_t merge = {
+		.txn = update->txn, .derive = set != NULL ? &set->derive : NULL, .serial = base->serial
+	};
 	err = zone_diff(base, next, refresh_merge_record, &merge);
-	return err == KNOT_OK ? merge.err : err;
+	err = err == KNOT_OK ? merge.err : err;
+	return err == KNOT_OK && set != NULL ? derived_apply_all(set, base, update->txn) : err;
 }
 
-static knot_err_t refresh_build(refresh_run_t *run, const turn_t *turn)
+/* What has come is the zone's own: the first contents get the rest, or wait for it. */
+static knot_err_t refresh_complete(
+		derived_set_t *set, const turn_t *turn, const zone_build_params_t *params, zone_contents_t **next)
+{
+	derived_note_own(set, *next);
+	if (turn->current != NULL) {
+		return KNOT_OK;
+	}
+	return derived_must_wait(set) ? KNOT_ETRYAGAIN : derived_complete(set, params, next);
+}
+
+static knot_err_t refresh_build(refresh_run_t *run, const turn_t *turn, derived_set_t *set)
 {
 	zone_contents_t *next;
 	refresh_transfer_t *transfer = run->transfer;
@@ -207,8 +246,13 @@ static knot_err_t refresh_build(refresh_run_t *run, const turn_t *turn)
 	if (err != KNOT_OK) {
 		return err;
 	}
+	err = set != NULL ? refresh_complete(set, turn, &policy.build, &next) : KNOT_OK;
+	if (err != KNOT_OK) {
+		zone_contents_free(next);
+		return err;
+	}
 	if (run->action.is_difference && turn->current != NULL) {
-		err = refresh_begin_difference(run, turn->current, next);
+		err = refresh_begin_difference(run, set, turn->current, next);
 		zone_contents_free(next);
 		return err;
 	}
@@ -263,10 +307,19 @@ refresh_event_t refresh_apply(refresh_run_t *run)
 	knot_err_t err = load_settings(&run->server->root, turn.name, &turn.settings);
 	/* Only checks without which a zone can't be served: the primary is responsible for the rest. */
 	turn.settings.checks = turn.settings.checks == ZONE_CHECKS_SOFT ? ZONE_CHECKS_SOFT : ZONE_CHECKS_OFF;
-	err = err == KNOT_OK && run->transfer->builder != NULL ? refresh_build(run, &turn) : err;
+	derived_set_t set;
+	knot_err_t set_err = derived_open(run->server, turn.name, false, &set);
+	bool is_derived = set_err == KNOT_OK;
+	err = err == KNOT_OK && set_err == KNOT_ENOMEM ? set_err : err;
+	err = err == KNOT_OK && run->transfer->builder != NULL ? refresh_build(run, &turn, is_derived ? &set : NULL)
+							       : err;
 	err = err == KNOT_OK ? turn_publish(&turn, &run->transfer->update) : err;
+	if (is_derived) {
+		set.is_done = err == KNOT_OK;
+		derived_close(run->server, &set);
+	}
 	refresh_event_t event = { .kind = REFRESH_EVENT_APPLIED, .now_s = sys_clock_wall(), .err = err };
-	event.applied.failure = run->transfer->update.has_bad_zonemd ? REFRESH_INVALID : refresh_class_of(err);
+	event.applied.failure = refresh_class_of(err);
 	event.applied.took_ms = (sys_clock_ns() - begun_ns) / 1000000;
 	const zone_contents_t *now = zone_contents(entry_zone(run->entry));
 	if (err != KNOT_OK) {

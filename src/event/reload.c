@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/catalog/settings.h"
+#include "src/event/derive_zone.h"
 #include "src/event/internal.h"
 #include "src/sys/log.h"
 #include "src/sys/process.h"
@@ -119,10 +120,16 @@ static void reload_look_at_entries(const asking_t *asking, reason_t *ret_reasons
 		/* A running job owns `source`; only another job sees changes made meanwhile. */
 		reason->is_needed = reason->is_new || entry->is_running;
 		reason->source = (load_source_t){ .print = reason->is_needed ? 0 : entry->source.print };
-		if (!reason->is_needed && entry->source.files != NULL && reload_settings(asking, i, &zone)) {
+		bool has = reload_settings(asking, i, &zone);
+		bool is_made_otherwise = has && !reason->is_new && derived_differs(asking->server, &zone);
+		reason->is_needed = reason->is_needed || is_made_otherwise;
+		if (!reason->is_needed && has && entry->source.files != NULL) {
 			reason->is_needed = !reload_is_current(&entry->source, &zone);
 		}
-		server_replan_flush(asking->server, entry, asking->old, reason->sync_s);
+		/* What a zone isn't made of any more mustn't be written to its file before that is read. */
+		if (!is_made_otherwise) {
+			server_replan_flush(asking->server, entry, asking->old, reason->sync_s);
+		}
 	}
 }
 
@@ -336,6 +343,7 @@ static void reload_remove_entry(entry_t *entry, void *ctx)
 	reload_drop_edit(removed, entry);
 	reload_take_updates(removed, entry);
 	faults_drop(&removed->server->faults, zone_name(entry_zone(entry)));
+	derivations_drop(&removed->server->derivations, zone_name(entry_zone(entry)));
 	rests_drop(&removed->server->rests, zone_name(entry_zone(entry)));
 	server_compact_forget(removed->server, entry);
 	server_backup_forget(removed->server, entry);

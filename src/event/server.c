@@ -11,6 +11,7 @@
 
 #include "src/catalog/settings.h"
 #include "src/event/asked.h"
+#include "src/event/derive_zone.h"
 #include "src/event/internal.h"
 #include "src/event/publish.h"
 #include "src/sys/dbus.h"
@@ -108,7 +109,18 @@ static bool server_look_at_role(server_t *server, entry_t *entry)
 	RCU_READ_SECTION(guard);
 	bool has = state_settings(state_load(&server->root, guard), entry_name(entry), &zone);
 	zone_restrict_queries(entry_zone(entry), has && catalog_is_restricted(&zone));
+	zone_renumber(entry_zone(entry), has && conf_zone_is_derived(&zone));
 	return has && zone.catalog_role == CONF_CATALOG_GENERATE;
+}
+
+/* The zone is made of others, and what was loaded hasn't been compared with them. An operator has all looked at. */
+static knot_err_t server_follow_sources(
+		server_t *server, entry_t *entry, derived_set_t *set, unsigned how, job_outcome_t *outcome)
+{
+	if ((how & EVENT_BY_OPERATOR) != 0) {
+		derive_mark_all(&set->marks);
+	}
+	return outcome->is_behind ? KNOT_OK : derived_follow(server, entry, set, (how & EVENT_BY_FORCE) != 0, outcome);
 }
 
 knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
@@ -133,6 +145,11 @@ knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_o
 	if (is_first || outcome->is_behind) {
 		takeover_zone(&server->takeover, server->journal, entry_name(entry));
 	}
+	derived_set_t set;
+	knot_err_t set_err = derived_open(server, entry_name(entry), true, &set);
+	if (set_err == KNOT_ENOMEM) {
+		return set_err;
+	}
 	const load_env_t env = { .root = &server->root,
 		.images = server->saves.images,
 		.journal = server->journal,
@@ -141,9 +158,21 @@ knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_o
 		.is_behind = &outcome->is_behind,
 		.is_forced = (how & EVENT_BY_FORCE) != 0,
 		.has_primaries = is_secondary || is_generated,
-		.server = server };
+		.server = server,
+		.is_made_otherwise = set.has_other_sources,
+		.derived = set_err == KNOT_OK ? &set : NULL };
 	outcome->sync_s = INT64_MIN;
 	knot_err_t err = load_zone(&env, entry_zone(entry), &entry->source, &outcome->load, reason);
+	bool waits = set_err == KNOT_OK && set.is_waiting && set.is_too_early;
+	if (set_err == KNOT_OK && err == KNOT_OK && !set.is_done) {
+		err = server_follow_sources(server, entry, &set, how, outcome);
+	}
+	if (set_err == KNOT_OK) {
+		derived_close(server, &set);
+	}
+	if (waits && err == KNOT_ETRYAGAIN) {
+		return KNOT_OK; /* for a zone that is being loaded */
+	}
 	outcome->has_sync = outcome->sync_s != INT64_MIN;
 	if (err == KNOT_OK || (err == KNOT_ENOENT && is_generated)) {
 		return server_load_catalog(server, entry, is_first, outcome);
@@ -152,7 +181,9 @@ knot_err_t server_run_load(server_t *server, entry_t *entry, unsigned how, job_o
 		log_zone(LOG_INFO, entry_name(entry), "zone will be bootstrapped");
 		return KNOT_OK;
 	}
-	outcome->reason = err != KNOT_OK ? strdup(reason) : NULL;
+	if (err != KNOT_OK && outcome->reason == NULL) {
+		outcome->reason = strdup(reason);
+	}
 	return err;
 }
 
@@ -427,6 +458,7 @@ void server_free(server_t *server)
 	updates_deinit(&server->updates);
 	catalogs_deinit(&server->catalogs);
 	faults_free(&server->faults);
+	derivations_free(&server->derivations);
 	rests_free(&server->rests);
 	remote_free(server->remote);
 	notices_free(server->notices);

@@ -72,7 +72,11 @@ knot_err_t turn_publish(const turn_t *turn, update_t *update)
 	publish_t publish = { .zone = entry_zone(turn->entry),
 		.source = &turn->entry->source,
 		.images = turn->server->saves.images,
-		.outside = update->source == UPDATE_DDNS || update->source == UPDATE_TRANSFER ? turn->server : NULL,
+		.outside = update->source == UPDATE_DDNS || update->source == UPDATE_TRANSFER ||
+							   update->source == UPDATE_DERIVED
+					   ? turn->server
+					   : NULL,
+		.server = turn->server,
 		.catalogs = turn->settings.catalog_role == CONF_CATALOG_INTERPRET ? turn->server : NULL };
 	turn_flush_t flush = { turn, &publish };
 	publish.store = (changes_store_t){ .journal = turn->server->journal,

@@ -2,6 +2,7 @@
 #include "src/event/updates.h"
 
 #include "libknot/msg/rcode.h"
+#include "src/sys/clock.h"
 
 #include <assert.h>
 #include <netinet/in.h>
@@ -15,6 +16,7 @@ typedef struct {
 	knot_name_t name; /* lower case */
 	update_list_t list;
 	size_t used;
+	size_t wanted; /* so many are waited for; 0: nobody waits */
 	bool has_left; /* updates_take() didn't take all */
 } updates_zone_t;
 
@@ -74,6 +76,11 @@ void updates_init(updates_t *updates, size_t max, uint64_t seed)
 {
 	memset(updates, 0, sizeof(*updates));
 	sys_mutex_init(&updates->lock);
+	pthread_condattr_t monotonic;
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&updates->gathered, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 	updates->max = max;
 	updates->seed = seed;
 }
@@ -81,6 +88,7 @@ void updates_init(updates_t *updates, size_t max, uint64_t seed)
 void updates_deinit(updates_t *updates)
 {
 	assert(updates->zones == NULL);
+	pthread_cond_destroy(&updates->gathered);
 	sys_mutex_done(&updates->lock);
 }
 
@@ -115,6 +123,9 @@ knot_err_t updates_put(updates_t *updates, knot_name_t name, size_t count_max, u
 		zone->used += take_request->size;
 		updates->used += take_request->size;
 		*updates_source(updates, take_request->remote) += take_request->size;
+		if (zone->list.count == zone->wanted) {
+			pthread_cond_broadcast(&updates->gathered);
+		}
 	}
 	sys_mutex_unlock(&updates->lock);
 	if (!has_room) {
@@ -123,6 +134,62 @@ knot_err_t updates_put(updates_t *updates, knot_name_t name, size_t count_max, u
 	*ret_is_first = is_first;
 	return zone != NULL ? KNOT_OK : KNOT_ENOMEM;
 }
+
+/* ---- How many a batch waits for ---- */
+
+static uint64_t updates_hash(const updates_t *updates, knot_name_t name)
+{
+	return XXH3_64bits_withSeed(name.wire, name.len, updates->seed);
+}
+
+/* Until so many wait for the zone, or the time is over. Returns how many do; nothing is known of the zone between two
+ * looks. */
+static size_t updates_wait_for(updates_t *updates, knot_name_t name, gather_wish_t wish) SYS_REQUIRES(updates->lock)
+{
+	uint64_t end_ns = sys_clock_ns() + wish.us * 1000ULL;
+	struct timespec end = { .tv_sec = (time_t)(end_ns / 1000000000), .tv_nsec = (long)(end_ns % 1000000000) };
+	for (bool has_time = true;;) {
+		updates_zone_t *zone = updates_find(updates, name);
+		size_t waiting = zone != NULL ? zone->list.count : 0;
+		if (zone == NULL || waiting >= wish.count || !has_time || updates->is_closed) {
+			if (zone != NULL) {
+				zone->wanted = 0;
+			}
+			return waiting;
+		}
+		zone->wanted = wish.count;
+		has_time = sys_mutex_wait_until(&updates->lock, &updates->gathered, &end);
+	}
+}
+
+void updates_gather(updates_t *updates, knot_name_t name)
+{
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_lower(name, wire);
+	knot_name_t lower = { wire, name.len, name.label_count };
+	uint64_t hash = updates_hash(updates, lower);
+	sys_mutex_lock(&updates->lock);
+	const updates_zone_t *zone = updates_find(updates, lower);
+	gather_wish_t wish = gather_before(&updates->gather, hash, zone != NULL ? zone->list.count : 0);
+	if (zone != NULL && wish.us > 0) {
+		gather_after(&updates->gather, hash, wish.count, updates_wait_for(updates, lower, wish));
+	}
+	sys_mutex_unlock(&updates->lock);
+}
+
+void updates_note_batch(updates_t *updates, knot_name_t name, size_t answered, uint64_t took_ns)
+{
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_lower(name, wire);
+	knot_name_t lower = { wire, name.len, name.label_count };
+	sys_mutex_lock(&updates->lock);
+	const updates_zone_t *zone = updates_find(updates, lower);
+	gather_note(&updates->gather, updates_hash(updates, lower), answered, zone != NULL ? zone->list.count : 0,
+			took_ns);
+	sys_mutex_unlock(&updates->lock);
+}
+
+/* ---- Taking and answering ---- */
 
 /* The oldest of a zone; the zone goes with its last one. */
 static update_request_t *updates_pop(updates_t *updates, updates_zone_t *zone) SYS_REQUIRES(updates->lock)
@@ -206,6 +273,7 @@ void updates_drop(updates_t *updates, uint16_t rcode)
 	update_list_t list = { .end = &list.first };
 	sys_mutex_lock(&updates->lock);
 	updates->is_closed = true;
+	pthread_cond_broadcast(&updates->gathered);
 	while (updates->zones != NULL) {
 		updates_append(&list, updates_pop(updates, *(updates_zone_t **)updates->zones));
 	}

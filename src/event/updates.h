@@ -7,10 +7,15 @@
  * a quarter, and whoever fills its part leaves room for others. A source is an IPv4 address or an IPv6 network of 56
  * bits; sources are told apart by a keyed hash, so that a few may share a part, and nobody chooses with whom.
  *
+ * Clients that wait for answers before they go on come back all at once when a batch is answered. A batch that began
+ * with the first of them would leave the others to the next one, so that each waits for two commits; updates_gather()
+ * waits a part of what a commit takes for as many as were there before.
+ *
  * Requests and who owns them: src/update/request.h. Any thread.
  */
 #pragma once
 
+#include "src/event/gather.h"
 #include "src/sys/lock.h"
 #include "src/update/request.h"
 
@@ -30,6 +35,8 @@ typedef struct {
 	size_t used SYS_GUARDED_BY(lock);                     /* of all that was put and isn't answered */
 	void *zones SYS_GUARDED_BY(lock);                     /* owned: of tsearch(); zones for which some wait */
 	size_t sources[UPDATES_SOURCES] SYS_GUARDED_BY(lock); /* bytes of each */
+	pthread_cond_t gathered; /* a zone has as many as one waits for; clock: monotonic */
+	gather_t gather SYS_GUARDED_BY(lock);
 } updates_t;
 
 /** max: bytes of memory; seed: secret. */
@@ -45,6 +52,17 @@ void updates_deinit(updates_t *updates);
  */
 KNOT_MUST_USE knot_err_t updates_put(updates_t *updates, knot_name_t zone, size_t count_max,
 		update_request_t *take_request, bool *ret_is_first) SYS_EXCLUDES(updates->lock);
+
+/**
+ * Wait until as many requests wait for a zone as are to be expected, briefly. One that comes alone doesn't wait. Worker
+ * of the zone only.
+ */
+void updates_gather(updates_t *updates, knot_name_t zone) SYS_EXCLUDES(updates->lock);
+
+/** A batch of a zone took so long, and is to be answered now: what updates_gather() expects. Before updates_answer().
+ */
+void updates_note_batch(updates_t *updates, knot_name_t zone, size_t answered, uint64_t took_ns)
+		SYS_EXCLUDES(updates->lock);
 
 /** Take at most count_max of those that wait for a zone, the oldest. They still count as used. */
 update_list_t updates_take(updates_t *updates, knot_name_t zone, size_t count_max) SYS_EXCLUDES(updates->lock);

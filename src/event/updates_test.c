@@ -3,6 +3,7 @@
 #include "src/event/updates.h"
 
 #include "libknot/msg/rcode.h"
+#include "src/sys/clock.h"
 
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -44,7 +45,7 @@ static void note_done(update_request_t *take_request)
 
 static knot_name_t zone_of(const char *text)
 {
-	static uint8_t wire[KNOT_NAME_MAX];
+	static _Thread_local uint8_t wire[KNOT_NAME_MAX];
 	knot_name_t name;
 	assert_int_equal(knot_name_scan(knot_str_of(text), knot_name_root, wire, &name), KNOT_OK);
 	return name;
@@ -201,6 +202,69 @@ static void test_taken(void **state)
 	assert_int_equal(fill(updates, "a.", 1), 50);
 }
 
+/* ---- Gathering ---- */
+
+enum { BATCH_NS = 1000 * 1000 * 1000 }; /* so long that the limit of a wait holds */
+
+static uint64_t gather_ns(updates_t *updates)
+{
+	uint64_t begin_ns = sys_clock_ns();
+	updates_gather(updates, zone_of("a."));
+	return sys_clock_ns() - begin_ns;
+}
+
+/* Those that were answered and don't come back are waited for once, and then for a while not. */
+static void test_gather_in_vain(void **state)
+{
+	updates_t *updates = *state;
+	updates_gather(updates, zone_of("a.")); /* nothing waits: nothing happens */
+	assert_int_equal(put(updates, "A.", 1), KNOT_OK);
+	updates_note_batch(updates, zone_of("A."), 2, BATCH_NS);
+	assert_true(gather_ns(updates) >= GATHER_MAX_US * 1000ULL);
+	uint64_t shortest_ns = UINT64_MAX;
+	for (unsigned i = 0; i < GATHER_PAUSE; i++) {
+		uint64_t ns = gather_ns(updates);
+		shortest_ns = ns < shortest_ns ? ns : shortest_ns;
+	}
+	assert_true(shortest_ns < GATHER_MAX_US * 1000ULL);
+	answer(updates, "a.", 1);
+	updates_note_batch(updates, zone_of("a."), 1, BATCH_NS); /* one in flight */
+	assert_int_equal(put(updates, "a.", 1), KNOT_OK);
+	shortest_ns = UINT64_MAX;
+	for (unsigned i = 0; i < GATHER_PAUSE; i++) {
+		uint64_t ns = gather_ns(updates);
+		shortest_ns = ns < shortest_ns ? ns : shortest_ns;
+	}
+	assert_true(shortest_ns < GATHER_MAX_US * 1000ULL);
+}
+
+static void *put_two(void *updates)
+{
+	assert_int_equal(put(updates, "a.", 2), KNOT_OK);
+	assert_int_equal(put(updates, "a.", 3), KNOT_OK);
+	return NULL;
+}
+
+/* The last one that was expected ends the wait: of some attempts, at least one before its time is over. */
+static void test_gather(void **state)
+{
+	updates_t *updates = *state;
+	bool is_early = false;
+	for (unsigned attempt = 0; attempt < 100 && !is_early; attempt++) {
+		assert_int_equal(put(updates, "a.", 1), KNOT_OK);
+		updates_note_batch(updates, zone_of("a."), 2, BATCH_NS);
+		pthread_t thread;
+		assert_int_equal(pthread_create(&thread, NULL, put_two, updates), 0);
+		is_early = gather_ns(updates) < GATHER_MAX_US * 1000ULL;
+		pthread_join(thread, NULL);
+		answer(updates, "a.", 100);
+		for (size_t i = 0; i < GATHER_ZONES; i++) {
+			updates->gather.rows[i].paused = 0; /* if it was too late */
+		}
+	}
+	assert_true(is_early);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +273,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_greedy_source, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_greedy_zone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_taken, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gather_in_vain, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gather, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

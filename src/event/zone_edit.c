@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "src/event/derive_zone.h"
 #include "src/event/turn.h"
 #include "src/sys/log.h"
 #include "src/update/serial.h"
@@ -310,7 +311,17 @@ knot_err_t server_build_file(server_t *server, knot_name_t name, char reason[sta
 	load_report_t report = { .name = name, .stopping = &server->jobs.stopping, .reason = reason };
 	reason[0] = '\0';
 	knot_err_t err = load_settings(&server->root, name, &settings);
-	err = err == KNOT_OK ? load_build(&settings, &report, ret_contents) : err;
+	zone_contents_t *contents;
+	err = err == KNOT_OK ? load_build(&settings, &report, &contents) : err;
+	if (err == KNOT_OK) {
+		const update_policy_t policy = load_policy(&settings, &report);
+		err = derived_preview(server, name, &policy.build, &contents);
+		if (err != KNOT_OK) {
+			zone_contents_free(contents);
+		} else {
+			*ret_contents = contents;
+		}
+	}
 	if (err != KNOT_OK && err != KNOT_ENOZONE && reason[0] == '\0') {
 		snprintf(reason, FAULT_REASON_MAX, "file '%.300s'", settings.path);
 	}

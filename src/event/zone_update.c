@@ -217,6 +217,8 @@ knot_err_t server_run_update(server_t *server, entry_t *entry, unsigned how, job
 	static const server_author_t author = { .who = "" };
 	(void)how;
 	knot_name_t name = entry_name(entry);
+	updates_gather(&server->updates, name);
+	uint64_t begin_ns = sys_clock_ns();
 	update_list_t list = updates_take(&server->updates, name, BATCH_MAX);
 	server_commit_t commit = { .reason = "" };
 	turn_t turn = { .server = server, .entry = entry, .name = name, .author = &author, .commit = &commit };
@@ -236,6 +238,9 @@ knot_err_t server_run_update(server_t *server, entry_t *entry, unsigned how, job
 	outcome->load = is_new ? LOAD_EDITED : LOAD_UNCHANGED;
 	outcome->keeps_result = !is_new;
 	outcome->reason = commit.reason[0] != '\0' && err != KNOT_OK ? strdup(commit.reason) : NULL;
+	if (list.count > 0) { /* else they wait for another server */
+		updates_note_batch(&server->updates, name, list.count, sys_clock_ns() - begin_ns);
+	}
 	updates_answer(&server->updates, &list);
 	return err;
 }

@@ -333,6 +333,22 @@ void zone_txn_unmark(zone_txn_t *txn)
 
 /* ---- Reading ---- */
 
+knot_name_t zone_txn_origin(const zone_txn_t *txn)
+{
+	return txn->origin;
+}
+
+const zone_contents_t *zone_txn_base(const zone_txn_t *txn)
+{
+	return txn->base;
+}
+
+bool zone_txn_is_touched(const zone_txn_t *txn, knot_name_t owner)
+{
+	wanted_t wanted;
+	return find_edit(txn, owner, &wanted) != NULL;
+}
+
 /* Edits in canonical order. */
 typedef struct {
 	edit_t **edits; /* owned */

@@ -49,7 +49,17 @@ void zone_txn_rollback(zone_txn_t *txn, size_t mark);
 /** Forget all marks and what was noted for them. */
 void zone_txn_unmark(zone_txn_t *txn);
 
-/** Visit all records as they are now: as zone_each_record(). KNOT_ENOMEM. */
+/** The zone's name, and the version that the transaction began on (NULL: none). */
+knot_name_t zone_txn_origin(const zone_txn_t *txn);
+const zone_contents_t *zone_txn_base(const zone_txn_t *txn);
+
+/** True if a step named it, so that its records may be others than those of the version. Any case. */
+bool zone_txn_is_touched(const zone_txn_t *txn, knot_name_t owner);
+
+/**
+ * Visit all records as they are now: as zone_each_record(), but NSEC3 records of touched names come in the order of
+ * owners. `visit` may change names in front of the one that it is shown. KNOT_ENOMEM.
+ */
 KNOT_MUST_USE knot_err_t zone_txn_each(const zone_txn_t *txn, zone_rr_cb visit, void *ctx);
 
 /** Visit the records of a name as they are now, by type. KNOT_ENONODE: the name has none. KNOT_ENOMEM. */

@@ -30,10 +30,11 @@ struct zone {
 };
 
 enum {
-	NOTED_ASKED = 1,      /* there was a query */
-	NOTED_WANTED = 2,     /* ... while there were no contents, and the zone was put on the list */
-	NOTED_FROZEN = 4,     /* no transfers */
-	NOTED_RESTRICTED = 8, /* queries need permission */
+	NOTED_ASKED = 1,       /* there was a query */
+	NOTED_WANTED = 2,      /* ... while there were no contents, and the zone was put on the list */
+	NOTED_FROZEN = 4,      /* no transfers */
+	NOTED_RESTRICTED = 8,  /* queries need permission */
+	NOTED_RENUMBERED = 16, /* its serials aren't those of its primaries */
 };
 
 zone_t *zone_new(knot_name_t name)
@@ -134,6 +135,18 @@ void zone_restrict_queries(zone_t *zone, bool is_restricted)
 bool zone_has_restricted_queries(const zone_t *zone)
 {
 	return (atomic_load_explicit(&zone->noted, memory_order_relaxed) & NOTED_RESTRICTED) != 0;
+}
+
+void zone_renumber(zone_t *zone, bool is_renumbered)
+{
+	if (is_renumbered != zone_is_renumbered(zone)) {
+		zone_note(zone, NOTED_RENUMBERED, is_renumbered);
+	}
+}
+
+bool zone_is_renumbered(const zone_t *zone)
+{
+	return (atomic_load_explicit(&zone->noted, memory_order_relaxed) & NOTED_RENUMBERED) != 0;
 }
 
 zone_member_t *zone_member_new(knot_name_t catalog, knot_bytes_t group)

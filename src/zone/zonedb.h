@@ -71,6 +71,11 @@ bool zone_has_frozen_transfers(const zone_t *zone);
 void zone_restrict_queries(zone_t *zone, bool is_restricted);
 bool zone_has_restricted_queries(const zone_t *zone);
 
+/** Whether the zone has serials of its own although it has primaries, so that theirs can't be compared with them. At
+ * first it hasn't. Any thread. */
+void zone_renumber(zone_t *zone, bool is_renumbered);
+bool zone_is_renumbered(const zone_t *zone);
+
 /** Why a zone is there that isn't in the configuration: a catalog (RFC 9432) lists it. */
 typedef struct {
 	uint8_t catalog_len, catalog_labels, group_len;

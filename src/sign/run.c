@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/sign/run.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* ---- Beginning and end ---- */
+
+typedef struct {
+	bool found;
+	uint32_t ttl, minimum;
+} soa_t;
+
+static bool see_soa(const zone_rr_t *rr, void *ctx)
+{
+	soa_t *soa = ctx;
+	if (rr->type == KNOT_TYPE_SOA) {
+		soa->found = true;
+		soa->ttl = rr->ttl;
+		soa->minimum = load_be32(rr->rdata.data + rr->rdata.len - 4);
+	}
+	return !soa->found;
+}
+
+knot_err_t sign_run_init(sign_run_t *run, zone_txn_t *txn, zone_builder_t *builder, const sign_plan_t *plan)
+{
+	*run = (sign_run_t){ .txn = txn, .builder = builder, .plan = plan, .origin = zone_txn_origin(txn) };
+	soa_t soa = { 0 };
+	knot_err_t err = zone_txn_each_of(txn, run->origin, see_soa, &soa);
+	if (err == KNOT_ENOMEM) {
+		return err;
+	}
+	if (!soa.found) {
+		return KNOT_ENOSOA;
+	}
+	run->chain_ttl = soa.ttl < soa.minimum ? soa.ttl : soa.minimum;
+	run->pool = sign_pool_new(plan, run->origin);
+	return run->pool != NULL ? KNOT_OK : KNOT_ENOMEM;
+}
+
+void sign_run_done(sign_run_t *run)
+{
+	sign_pool_free(run->pool);
+	sign_mem_done(&run->mem);
+	free(run->sets);
+	free(run->hashes);
+	free(run->links);
+	*run = (sign_run_t){ 0 };
+}
+
+sign_result_t sign_run_result(const sign_run_t *run)
+{
+	sign_result_t result = { .is_changed = run->is_changed };
+	sign_pool_sum(run->pool, &result);
+	return result;
+}
+
+/* ---- Sets ---- */
+
+/* Room for one more element. */
+static knot_err_t run_grow_array(void **array, size_t size, size_t count, size_t *max)
+{
+	if (count < *max) {
+		return KNOT_OK;
+	}
+	size_t more = 2 * *max + 64;
+	void *grown = realloc(*array, more * size);
+	if (grown == NULL) {
+		return KNOT_ENOMEM;
+	}
+	*array = grown;
+	*max = more;
+	return KNOT_OK;
+}
+
+/* Copies of the records of a type, or of the signatures that cover it. One more has room behind them. */
+static sign_rr_t *copy_rrs(sign_run_t *run, const sign_name_t *name, uint16_t type, bool sigs, size_t *ret_count)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < name->count; i++) {
+		const sign_rr_t *rr = &name->rrs[i];
+		bool is_sig = rr->type == KNOT_TYPE_RRSIG;
+		count += sigs ? is_sig && sign_rrsig_covered(rr->rdata) == type : rr->type == type;
+	}
+	sign_rr_t *rrs = sign_mem_alloc(&run->mem, (count + 1) * sizeof(*rrs));
+	*ret_count = 0;
+	for (size_t i = 0; rrs != NULL && i < name->count && *ret_count < count; i++) {
+		const sign_rr_t *rr = &name->rrs[i];
+		bool is_sig = rr->type == KNOT_TYPE_RRSIG;
+		if (sigs ? is_sig && sign_rrsig_covered(rr->rdata) == type : rr->type == type) {
+			sign_rr_t *copy = &rrs[(*ret_count)++];
+			*copy = *rr;
+			copy->rdata = sign_mem_copy(&run->mem, rr->rdata);
+		}
+	}
+	return rrs;
+}
+
+/* The owner's copy, which the sets of one name share. */
+static knot_name_t run_owner(sign_run_t *run, knot_name_t owner)
+{
+	const sign_set_t *last = run->set_count > 0 ? &run->sets[run->set_count - 1] : NULL;
+	if (last != NULL && last->owner.len == owner.len && memcmp(last->owner.wire, owner.wire, owner.len) == 0) {
+		return last->owner;
+	}
+	return sign_mem_name(&run->mem, owner);
+}
+
+knot_err_t sign_run_add_set(sign_run_t *run, const sign_name_t *name, uint16_t type, bool is_signed, size_t *ret_set)
+{
+	void *sets = run->sets;
+	knot_err_t err = run_grow_array(&sets, sizeof(*run->sets), run->set_count, &run->set_max);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	run->sets = sets;
+	sign_set_t set = { .owner = run_owner(run, name->owner), .type = type, .is_signed = is_signed };
+	set.rrs = copy_rrs(run, name, type, false, &set.rr_count);
+	set.sigs = copy_rrs(run, name, type, true, &set.sig_count);
+	if (run->mem.failed) {
+		return KNOT_ENOMEM;
+	}
+	*ret_set = run->set_count;
+	run->sets[run->set_count++] = set;
+	return KNOT_OK;
+}
+
+/* Signatures of types that the name doesn't have. */
+static knot_err_t run_add_strays(sign_run_t *run, const sign_name_t *name, bool is_nsec_apart)
+{
+	knot_err_t err = KNOT_OK;
+	uint16_t last = 0;
+	for (size_t i = 0; err == KNOT_OK && i < name->count; i++) {
+		if (name->rrs[i].type != KNOT_TYPE_RRSIG) {
+			continue;
+		}
+		uint16_t covered = sign_rrsig_covered(name->rrs[i].rdata);
+		bool is_stray = covered != last && !sign_name_has(name, covered) &&
+				!(is_nsec_apart && covered == KNOT_TYPE_NSEC);
+		size_t set;
+		err = is_stray ? sign_run_add_set(run, name, covered, false, &set) : KNOT_OK;
+		last = covered;
+	}
+	return err;
+}
+
+void sign_run_drop(sign_run_t *run, size_t number)
+{
+	sign_set_t *set = &run->sets[number];
+	set->is_signed = false;
+	for (size_t i = 0; i < set->rr_count; i++) {
+		set->rrs[i].goes = true;
+	}
+}
+
+knot_err_t sign_run_add(sign_run_t *run, const sign_name_t *name, sign_place_t place, sign_nsec_t nsec, size_t *ret_set)
+{
+	bool has_sigs = name->count > 0 && name->rrs[name->count - 1].type == KNOT_TYPE_RRSIG;
+	bool is_nsec_apart = nsec == SIGN_NSEC_WAITS || nsec == SIGN_NSEC_APART;
+	knot_err_t err = KNOT_OK;
+	for (size_t i = 0; err == KNOT_OK && i < name->count; i++) {
+		uint16_t type = name->rrs[i].type;
+		bool is_first = i == 0 || name->rrs[i - 1].type != type;
+		bool is_nsec = type == KNOT_TYPE_NSEC && nsec != SIGN_NSEC_KEPT;
+		bool is_signed = sign_place_signs(place, type);
+		bool is_of_interest = run->builder != NULL || is_signed || has_sigs || is_nsec;
+		if (!is_first || type == KNOT_TYPE_RRSIG || !is_of_interest || (is_nsec && is_nsec_apart)) {
+			continue;
+		}
+		size_t set;
+		err = sign_run_add_set(run, name, type, is_signed, &set);
+		if (err == KNOT_OK && is_nsec) {
+			sign_run_drop(run, set);
+		}
+	}
+	err = err == KNOT_OK && has_sigs ? run_add_strays(run, name, is_nsec_apart) : err;
+	return err == KNOT_OK && nsec == SIGN_NSEC_WAITS ? sign_run_add_set(run, name, KNOT_TYPE_NSEC, true, ret_set)
+							 : err;
+}
+
+knot_err_t sign_run_give(sign_run_t *run, size_t number, knot_bytes_t rdata)
+{
+	sign_set_t *set = &run->sets[number];
+	bool is_there = false;
+	for (size_t i = 0; i < set->rr_count; i++) {
+		sign_rr_t *rr = &set->rrs[i];
+		bool is_same = rr->rdata.len == rdata.len && memcmp(rr->rdata.data, rdata.data, rdata.len) == 0;
+		rr->goes = !is_same;
+		rr->is_new = is_same && rr->ttl != run->chain_ttl;
+		rr->ttl = run->chain_ttl;
+		is_there = is_there || is_same;
+	}
+	bool is_other = set->rr_count > 0 && (!is_there || set->rr_count > 1 || set->rrs[0].is_new);
+	for (size_t i = 0; is_other && i < set->sig_count; i++) {
+		set->sigs[i].belief = SIGN_BELIEF_STALE;
+	}
+	if (!is_there) { /* add_set has left room for it */
+		knot_bytes_t copy = sign_mem_copy(&run->mem, rdata);
+		if (copy.data == NULL) {
+			return KNOT_ENOMEM;
+		}
+		set->rrs[set->rr_count++] = (sign_rr_t){ copy, run->chain_ttl, set->type, .is_new = true };
+	}
+	return KNOT_OK;
+}
+
+knot_err_t sign_run_hash(sign_run_t *run, knot_name_t name, uint32_t bitmap)
+{
+	void *hashes = run->hashes;
+	knot_err_t err = run_grow_array(&hashes, sizeof(*run->hashes), run->hash_count, &run->hash_max);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	run->hashes = hashes;
+	knot_name_t copy = sign_mem_name(&run->mem, name);
+	if (copy.wire == NULL) {
+		return KNOT_ENOMEM;
+	}
+	run->hashes[run->hash_count++] = (sign_hash_t){ .name = copy, .bitmap = bitmap };
+	return KNOT_OK;
+}
+
+/* ---- Delivery ---- */
+
+static knot_err_t run_put(sign_run_t *run, knot_name_t owner, const sign_rr_t *rr)
+{
+	run->is_changed = run->is_changed || rr->is_new;
+	if (run->builder != NULL) {
+		return zone_builder_put(run->builder, owner, rr->type, rr->ttl, rr->rdata);
+	}
+	knot_err_t err = rr->is_new ? zone_txn_put(run->txn, owner, rr->type, rr->ttl, rr->rdata) : KNOT_OK;
+	return err == KNOT_EISRECORD ? KNOT_OK : err;
+}
+
+static knot_err_t run_remove(sign_run_t *run, knot_name_t owner, const sign_rr_t *rr)
+{
+	run->is_changed = true;
+	return run->builder == NULL ? zone_txn_remove(run->txn, owner, rr->type, rr->rdata) : KNOT_OK;
+}
+
+/* What goes first: one record of a set may take the place of another. */
+static knot_err_t run_deliver_rrs(sign_run_t *run, knot_name_t owner, const sign_rr_t *rrs, size_t count)
+{
+	knot_err_t err = KNOT_OK;
+	for (size_t i = 0; err == KNOT_OK && i < count; i++) {
+		err = rrs[i].goes ? run_remove(run, owner, &rrs[i]) : KNOT_OK;
+	}
+	for (size_t i = 0; err == KNOT_OK && i < count; i++) {
+		err = rrs[i].goes ? KNOT_OK : run_put(run, owner, &rrs[i]);
+	}
+	return err;
+}
+
+static knot_err_t run_deliver(sign_run_t *run, const sign_set_t *set)
+{
+	knot_err_t err = run_deliver_rrs(run, set->owner, set->rrs, set->rr_count);
+	err = err == KNOT_OK ? run_deliver_rrs(run, set->owner, set->sigs, set->sig_count) : err;
+	return err == KNOT_OK ? run_deliver_rrs(run, set->owner, set->made, set->made_count) : err;
+}
+
+static knot_err_t run_link(sign_run_t *run, const sign_hash_t *hash)
+{
+	void *links = run->links;
+	knot_err_t err = run_grow_array(&links, sizeof(*run->links), run->link_count, &run->link_max);
+	if (err == KNOT_OK) {
+		run->links = links;
+		sign_link_t *link = &run->links[run->link_count++];
+		memcpy(link->hash, hash->hash, sizeof(link->hash));
+		link->bitmap = hash->bitmap;
+	}
+	return err;
+}
+
+bool sign_run_is_full(const sign_run_t *run)
+{
+	enum { SETS_OF_A_THREAD = 2048 }; /* some 50 ms of signing, and half a megabyte */
+	unsigned threads = run->plan->thread_count > 0 ? run->plan->thread_count : 1;
+	return run->set_count + run->hash_count >= (size_t)SETS_OF_A_THREAD * threads;
+}
+
+knot_err_t sign_run_flush(sign_run_t *run)
+{
+	knot_err_t err = sign_pool_run(run->pool, run->sets, run->set_count, run->hashes, run->hash_count);
+	for (size_t i = 0; err == KNOT_OK && i < run->set_count; i++) {
+		err = run_deliver(run, &run->sets[i]);
+	}
+	for (size_t i = 0; err == KNOT_OK && i < run->hash_count; i++) {
+		err = run_link(run, &run->hashes[i]);
+	}
+	run->set_count = 0;
+	run->hash_count = 0;
+	sign_mem_reset(&run->mem);
+	return err;
+}

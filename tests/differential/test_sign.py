@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Zones that src/sign signed, whole and by changes, are right for others: ldns-verify-zone, dnssec-verify and dnspython find no fault,
+and dnssec-signzone makes the same chain of NSEC or NSEC3 for the same zone. guards: RFC 4034, 4035, 5155
+
+Zones are random, from KNOT_SEED on: delegations with and without DS, glue, names below cuts, wildcards, empty non-terminals.
+"""
+import os
+import random
+import subprocess
+import time
+
+import dns.dnssec
+import dns.name
+import dns.rdataclass
+import dns.rdatatype
+import dns.zone
+import pytest
+
+from harness.server import BUILD
+
+SEED = int(os.environ.get("KNOT_SEED", 1))
+KINDS = {"nsec": [], "nsec3": ["-3"], "opt-out": ["-A", "-3"]}
+DS = "12345 13 2 " + "AB" * 32
+LABELS = ["a", "b", "B2", "www", "x-1", "*", "ns", "_tcp"]
+
+
+class World:
+    """A zone of names with kinds of records, which may be changed."""
+
+    def __init__(self, rng):
+        self.rng, self.names, self.serial = rng, {}, 1
+        for _ in range(rng.randrange(3, 40)):
+            self.change()
+
+    def change(self):
+        """Give a random name other records, or none."""
+        depth = self.rng.choice([1, 1, 1, 2, 2, 3, 4])
+        name = ".".join(self.rng.choice(LABELS[:5] if i else LABELS) for i in range(depth))
+        self.serial += 1
+        if self.rng.random() < 0.25:
+            self.names.pop(name, None)
+        else:
+            kind = self.rng.choice(["plain", "plain", "many", "cut", "cut", "secure", "cname"])
+            # dnssec-verify refuses a wildcard that is a cut.
+            self.names[name] = "plain" if "*" in name and kind in ("cut", "secure") else kind
+
+    def text(self):
+        lines = ["$TTL 3600", f"@ SOA ns hostmaster {self.serial} 2 3 4 600", "@ NS ns.elsewhere.", "@ MX 5 mail"]
+        for name, kind in self.names.items():
+            lines += {
+                "plain": [f"{name} 300 A 192.0.2.1"],
+                "many": [f"{name} TXT {i}" for i in range(5)] + [f"{name} A 192.0.2.2", f"{name} AAAA 2001:db8::1", f"{name} CAA 0 issue x",
+                                                               f"{name} MX 1 MAIL.Example.", f"{name} TYPE65280 \\# 1 00"],
+                "cut": [f"{name} NS glue.{name}", f"glue.{name} A 192.0.2.3"],
+                "secure": [f"{name} NS ns.elsewhere.", f"{name} DS {DS}"],
+                "cname": [f"{name} CNAME www"],
+            }[kind]
+        return "\n".join(lines) + "\n"
+
+
+def run(*command, **options):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=60, **options)
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    return done
+
+
+def sign(out, kind, salt, iterations, *files):
+    """Sign the first file and, as a change, what the second one has otherwise."""
+    done = run(BUILD / "tests/differential/sign_file", "example.", files[0], kind, salt, iterations, 2, int(time.time()), *files[1:])
+    out.write_text(done.stdout)
+    return done.stderr
+
+
+def chain_of(path):
+    """{(owner, type): (next name, types in the bitmap)} and NSEC3 parameters, of a zone file."""
+    zone = dns.zone.from_file(str(path), origin="example.", relativize=False, check_origin=False)
+    chain = {}
+    for name, rdataset in zone.iterate_rdatasets():
+        if rdataset.rdtype in (dns.rdatatype.NSEC, dns.rdatatype.NSEC3, dns.rdatatype.NSEC3PARAM):
+            for rdata in rdataset:
+                chain[name, rdataset.rdtype] = rdataset.ttl, rdata.to_text().lower()  # BIND keeps the case of names
+    return chain
+
+
+def validate(path):
+    """Each RRset that has to be signed has one signature by the key for it, which is good; nothing else has any."""
+    zone = dns.zone.from_file(str(path), origin="example.", relativize=False)
+    keys = zone.get_rdataset("example.", "DNSKEY")
+    by_tag = {dns.dnssec.key_id(key): key for key in keys}
+    cuts = [name for name, node in zone.items() if name != zone.origin and node.get_rdataset(dns.rdataclass.IN, dns.rdatatype.NS)]
+    for name, node in zone.items():
+        below = any(name != cut and name.is_subdomain(cut) for cut in cuts)
+        for rdataset in node:
+            if rdataset.rdtype == dns.rdatatype.RRSIG:
+                continue
+            wanted = not below and (name not in cuts or rdataset.rdtype in (dns.rdatatype.DS, dns.rdatatype.NSEC))
+            sigs = node.get_rdataset(dns.rdataclass.IN, dns.rdatatype.RRSIG, rdataset.rdtype)
+            assert (sigs is not None) == wanted, (name, rdataset.rdtype)
+            if wanted:
+                assert len(sigs) == 1 and sigs.ttl == rdataset.ttl
+                is_keys = rdataset.rdtype == dns.rdatatype.DNSKEY
+                assert by_tag[sigs[0].key_tag].flags == (257 if is_keys else 256), (name, rdataset.rdtype)
+                dns.dnssec.validate((name, rdataset), (name, sigs), {zone.origin: keys})
+
+
+@pytest.fixture(scope="module")
+def bind_keys(tmp_path_factory):
+    """The folder of a pair of keys for dnssec-signzone."""
+    folder = tmp_path_factory.mktemp("keys")
+    for flags in ([], ["-f", "KSK"]):
+        run("dnssec-keygen", "-q", "-a", "ECDSAP256SHA256", *flags, "-K", folder, "example.")
+    return folder
+
+
+def check(path):
+    run("ldns-verify-zone", path)
+    run("dnssec-verify", "-q", "-o", "example.", path)
+    validate(path)
+
+
+def chain_by_bind(path, out, kind, salt, iterations, keys):
+    options = [] if kind == "nsec" else [*KINDS[kind], salt, "-H", iterations]
+    run("dnssec-signzone", "-q", "-S", "-P", "-N", "keep", "-T", 3600, "-K", keys, "-o", "example.", "-f", out, *options, path, cwd=out.parent)
+    # BIND gives NSEC3PARAM the TTL 0, Knot that of the chain.
+    return {(name, rdtype): (600 if rdtype == dns.rdatatype.NSEC3PARAM else ttl, text) for (name, rdtype), (ttl, text) in chain_of(out).items()}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(SEED, SEED + 8))
+def test_zones(tmp_path, bind_keys, kind, seed):
+    rng = random.Random(f"{kind} {seed}")
+    world = World(rng)
+    salt, iterations = rng.choice(["-", "AB", "0102030405060708"]), rng.choice([0, 0, 3])
+    before, after, bind = tmp_path / "before", tmp_path / "after", tmp_path / "bind"
+    before.write_text(world.text())
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    sign(whole, kind, salt, iterations, before)
+    check(whole)
+    assert chain_of(whole) == chain_by_bind(before, bind, kind, salt, iterations, bind_keys)
+    for _ in range(5):
+        for _ in range(rng.randrange(1, 5)):
+            world.change()
+        after.write_text(world.text())
+        said = sign(part, kind, salt, iterations, before, after)
+        assert "change part" in said
+        check(part)
+        sign(whole, kind, salt, iterations, after)
+        ours, wanted = chain_of(part), chain_of(whole)
+        assert ours == wanted
+        assert ours == chain_by_bind(after, bind, kind, salt, iterations, bind_keys)
+        before.write_text(after.read_text())
