@@ -42,6 +42,7 @@ void *sign_mem_alloc(sign_mem_t *mem, size_t len)
 	}
 	void *at = mem->now->bytes + mem->used;
 	mem->used += step;
+	mem->total += step;
 	return at;
 }
 
@@ -67,6 +68,7 @@ void sign_mem_reset(sign_mem_t *mem)
 {
 	mem->now = NULL;
 	mem->used = 0;
+	mem->total = 0;
 }
 
 void sign_mem_done(sign_mem_t *mem)

@@ -12,6 +12,7 @@ typedef struct sign_block sign_block_t;
 typedef struct {
 	sign_block_t *first, *now; /* owned; blocks behind `now` wait for use */
 	size_t used;               /* bytes of `now` */
+	size_t total;              /* bytes since the last reset */
 	bool failed;               /* there was no memory once */
 } sign_mem_t;
 

@@ -45,7 +45,7 @@ typedef struct {
 	const knot_bytes_t *key_rrsigs; /* borrowed: RDATA of RRSIGs */
 	size_t key_rrsig_count;
 	sign_chain_t chain;
-	zone_nsec3_params_t nsec3; /* for SIGN_CHAIN_NSEC3; the salt is borrowed */
+	zone_nsec3_params_t nsec3; /* for SIGN_CHAIN_NSEC3: algorithm 1; the salt is borrowed */
 	bool is_opt_out;           /* RFC 5155 6 */
 	uint64_t now_s;            /* seconds since 1970 */
 	uint32_t lifetime_s;       /* of new signatures, from now_s */

@@ -75,6 +75,7 @@ static void member_run(void *arg)
 		}
 		member->round = pool->round;
 		sys_mutex_unlock(&pool->lock);
+		sys_thread_step_aside();
 		member_work(member);
 		sys_mutex_lock(&pool->lock);
 		if (--pool->running == 0) {

@@ -33,6 +33,9 @@ knot_err_t sign_run_init(sign_run_t *run, zone_txn_t *txn, zone_builder_t *build
 	if (!soa.found) {
 		return KNOT_ENOSOA;
 	}
+	if (plan->chain == SIGN_CHAIN_NSEC3 && run->origin.len + 1 + ZONE_NSEC3_LABEL_LEN > KNOT_NAME_MAX) {
+		return KNOT_ENAMELEN;
+	}
 	run->chain_ttl = soa.ttl < soa.minimum ? soa.ttl : soa.minimum;
 	run->pool = sign_pool_new(plan, run->origin);
 	return run->pool != NULL ? KNOT_OK : KNOT_ENOMEM;
@@ -273,9 +276,12 @@ static knot_err_t run_link(sign_run_t *run, const sign_hash_t *hash)
 
 bool sign_run_is_full(const sign_run_t *run)
 {
-	enum { SETS_OF_A_THREAD = 2048 }; /* some 50 ms of signing, and half a megabyte */
+	enum {
+		SETS_OF_A_THREAD = 2048, /* some 30 ms of signing, and half a megabyte */
+		BYTES_MAX = 8 * 1024 * 1024,
+	};
 	unsigned threads = run->plan->thread_count > 0 ? run->plan->thread_count : 1;
-	return run->set_count + run->hash_count >= (size_t)SETS_OF_A_THREAD * threads;
+	return run->set_count + run->hash_count >= (size_t)SETS_OF_A_THREAD * threads || run->mem.total >= BYTES_MAX;
 }
 
 knot_err_t sign_run_flush(sign_run_t *run)

@@ -30,7 +30,8 @@ typedef struct {
 	bool is_changed;
 } sign_run_t;
 
-/** KNOT_ENOSOA: the zone has none. KNOT_ENOMEM. On failure, too, sign_run_done() is due. */
+/** KNOT_ENOSOA: the zone has none. KNOT_ENAMELEN: names of NSEC3 would be too long. KNOT_ENOMEM. On failure, too,
+ * sign_run_done() is due. */
 KNOT_MUST_USE knot_err_t sign_run_init(
 		sign_run_t *run, zone_txn_t *txn, zone_builder_t *builder, const sign_plan_t *plan);
 void sign_run_done(sign_run_t *run);

@@ -19,7 +19,8 @@
  * zone, which the transaction then needn't hold: for a zone that is signed for the first time; of the transaction only
  * the apex is changed. Cost: time of the signatures that have to be made or verified, and a walk; memory for 24 bytes
  * for each name of an NSEC3 chain, and for what is changed.
- * KNOT_ENOSOA: the zone has no SOA. KNOT_ENOMEM, errors of libdnssec: discard the transaction and the builder.
+ * KNOT_ENOSOA: the zone has no SOA. KNOT_ENAMELEN: its name is too long for NSEC3. KNOT_ENOMEM, errors of libdnssec:
+ * discard the transaction and the builder.
  */
 KNOT_MUST_USE knot_err_t sign_zone(
 		zone_txn_t *txn, zone_builder_t *builder, const sign_plan_t *plan, sign_result_t *ret_result);

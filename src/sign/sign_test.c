@@ -603,6 +603,43 @@ static void test_apex_set(void **state)
 	zone_contents_free(zone);
 }
 
+/* More than what waits at a time, with one thread and with more: the zone is the same and complete. */
+static void test_pieces(void **state)
+{
+	(void)state;
+	enum { NAMES = 2600 };
+	for (size_t kind = 0; kind < KNOT_LEN(kinds); kind++) {
+		sign_plan_t plan = plan_of(kinds[kind].chain, kinds[kind].is_opt_out), alone = plan;
+		sign_result_t result;
+		zone_txn_t *txn;
+		zone_contents_t *zone, *signed_zone;
+		alone.thread_count = 0;
+		assert_int_equal(zone_txn_begin(NULL, &params, &txn), KNOT_OK);
+		put_soa(txn, 30);
+		for (unsigned i = 0; i < NAMES; i++) {
+			uint8_t wire[] = "\2??\4zone";
+			record_t record = records[3]; /* ns A */
+			wire[1] = (uint8_t)('a' + i % 26);
+			wire[2] = (uint8_t)(128 + i / 26);
+			record.owner.wire = wire;
+			put_record(txn, &record);
+		}
+		assert_int_equal(zone_txn_commit(txn, &zone), KNOT_OK);
+		assert_int_equal(zone_txn_begin(zone, &params, &txn), KNOT_OK);
+		assert_int_equal(sign_zone(txn, NULL, &plan, &result), KNOT_OK);
+		/* DNSKEY, SOA, NSEC3PARAM, each name, and the chain. */
+		unsigned apex_count = kinds[kind].chain == SIGN_CHAIN_NSEC3 ? 3 : 2;
+		assert_int_equal(result.rrsig_count, apex_count + NAMES + NAMES + 1);
+		assert_int_equal(zone_txn_commit(txn, &signed_zone), KNOT_OK);
+		assert_unchanged(signed_zone, &alone);
+		zone_contents_free(signed_zone);
+		signed_zone = sign_by_builder(zone, &alone, &result);
+		assert_int_equal(result.rrsig_count, apex_count + NAMES + NAMES + 1);
+		assert_unchanged(signed_zone, &plan);
+		zone_contents_free(signed_zone);
+	}
+}
+
 static void test_no_soa(void **state)
 {
 	(void)state;
@@ -612,6 +649,31 @@ static void test_no_soa(void **state)
 	assert_int_equal(zone_txn_begin(NULL, &params, &txn), KNOT_OK);
 	assert_int_equal(sign_zone(txn, NULL, &plan, &result), KNOT_ENOSOA);
 	zone_txn_discard(txn);
+}
+
+/* Hashes of 32 digits and a point would make it longer than a name may be. */
+static void test_long_origin(void **state)
+{
+	(void)state;
+	static uint8_t wire[KNOT_NAME_MAX];
+	for (unsigned len = 222; len <= 223; len++) {
+		memset(wire, 'a', sizeof(wire));
+		wire[0] = wire[64] = wire[128] = 63;
+		wire[192] = (uint8_t)(len - 194);
+		wire[len - 1] = 0;
+		zone_build_params_t long_params = params;
+		long_params.origin = (knot_name_t){ wire, (uint8_t)len, 4 };
+		sign_plan_t plan = plan_of(SIGN_CHAIN_NSEC3, false);
+		sign_result_t result;
+		zone_txn_t *txn;
+		assert_int_equal(zone_txn_begin(NULL, &long_params, &txn), KNOT_OK);
+		const uint8_t soa[] = "\1m\0\1r\0\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0";
+		assert_int_equal(zone_txn_put(txn, long_params.origin, KNOT_TYPE_SOA, 60,
+						 (knot_bytes_t){ soa, sizeof(soa) }),
+				KNOT_OK);
+		assert_int_equal(sign_zone(txn, NULL, &plan, &result), len == 222 ? KNOT_OK : KNOT_ENAMELEN);
+		zone_txn_discard(txn);
+	}
 }
 
 int main(void)
@@ -625,7 +687,9 @@ int main(void)
 		cmocka_unit_test(test_trust),
 		cmocka_unit_test(test_kept_chain),
 		cmocka_unit_test(test_apex_set),
+		cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_no_soa),
+		cmocka_unit_test(test_long_origin),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
