@@ -301,11 +301,6 @@ static knot_err_t change_load(change_t *c, knot_name_t owner, sign_part_t part)
 	return err;
 }
 
-static knot_err_t change_flush(change_t *c)
-{
-	return sign_run_is_full(c->run) ? sign_run_flush(c->run) : KNOT_OK;
-}
-
 /* Everything but NSEC of members, which comes with the chain. */
 static knot_err_t change_sign_names(change_t *c)
 {
@@ -318,7 +313,7 @@ static knot_err_t change_sign_names(change_t *c)
 										    : SIGN_NSEC_GOES;
 		err = change_load(c, reached->owner, SIGN_PART_REST);
 		err = err == KNOT_OK ? sign_run_add(c->run, &c->name, reached->place, nsec, NULL) : err;
-		err = err == KNOT_OK ? change_flush(c) : err;
+		err = err == KNOT_OK ? sign_run_pass(c->run) : err;
 	}
 	return err;
 }
@@ -362,7 +357,7 @@ static knot_err_t change_link(
 	}
 	err = sign_run_add_set(c->run, &c->name, type, true, &set);
 	err = err == KNOT_OK ? sign_run_give(c->run, set, (knot_bytes_t){ rdata, len + bitmap.len }) : err;
-	return err == KNOT_OK ? change_flush(c) : err;
+	return err == KNOT_OK ? sign_run_pass(c->run) : err;
 }
 
 static knot_err_t change_link_all(change_t *c, uint16_t type, const sign_change_t *changes, size_t change_count)
@@ -391,7 +386,7 @@ static knot_err_t change_unlink(change_t *c, const sign_change_t *changes, size_
 		err = err == KNOT_OK ? sign_run_add_set(c->run, &c->name, KNOT_TYPE_NSEC3, false, &set) : err;
 		if (err == KNOT_OK) {
 			sign_run_drop(c->run, set);
-			err = change_flush(c);
+			err = sign_run_pass(c->run);
 		}
 	}
 	return err;

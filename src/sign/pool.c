@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/sign/pool.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,23 +130,28 @@ static void pool_grow(sign_pool_t *pool)
 	}
 }
 
-knot_err_t sign_pool_run(sign_pool_t *pool, sign_set_t *sets, size_t set_count, sign_hash_t *hashes, size_t hash_count)
+void sign_pool_start(sign_pool_t *pool, sign_set_t *sets, size_t set_count, sign_hash_t *hashes, size_t hash_count)
 {
+	assert(pool->running == 0);
 	pool->sets = sets;
 	pool->set_count = set_count;
 	pool->hashes = hashes;
 	pool->hash_count = hash_count;
 	pool->next = 0;
 	pool->err = KNOT_OK;
-	for (unsigned i = 0; i < pool->started + 1; i++) {
-		sign_signer_reset(pool->members[i].signer);
-	}
 	pool_grow(pool);
+	for (unsigned i = 0; i < pool->started + 1; i++) {
+		sign_signer_next(pool->members[i].signer);
+	}
 	sys_mutex_lock(&pool->lock);
 	pool->round++;
 	pool->running = pool->started;
 	pthread_cond_broadcast(&pool->work);
 	sys_mutex_unlock(&pool->lock);
+}
+
+knot_err_t sign_pool_finish(sign_pool_t *pool)
+{
 	member_work(&pool->members[0]);
 	sys_mutex_lock(&pool->lock);
 	while (pool->running > 0) {
@@ -172,6 +178,7 @@ void sign_pool_free(sign_pool_t *pool)
 	if (pool == NULL) {
 		return;
 	}
+	pool->next = SIZE_MAX / 2; /* what is left is let go */
 	sys_mutex_lock(&pool->lock);
 	pool->is_ending = true;
 	pthread_cond_broadcast(&pool->work);

@@ -43,10 +43,12 @@ knot_err_t sign_run_init(sign_run_t *run, zone_txn_t *txn, zone_builder_t *build
 
 void sign_run_done(sign_run_t *run)
 {
-	sign_pool_free(run->pool);
-	sign_mem_done(&run->mem);
-	free(run->sets);
-	free(run->hashes);
+	sign_pool_free(run->pool); /* first: it may be at work with a piece */
+	for (size_t i = 0; i < KNOT_LEN(run->pieces); i++) {
+		sign_mem_done(&run->pieces[i].mem);
+		free(run->pieces[i].sets);
+		free(run->pieces[i].hashes);
+	}
 	free(run->links);
 	*run = (sign_run_t){ 0 };
 }
@@ -59,6 +61,11 @@ sign_result_t sign_run_result(const sign_run_t *run)
 }
 
 /* ---- Sets ---- */
+
+static sign_piece_t *run_piece(sign_run_t *run)
+{
+	return &run->pieces[run->filling];
+}
 
 /* Room for one more element. */
 static knot_err_t run_grow_array(void **array, size_t size, size_t count, size_t *max)
@@ -77,7 +84,7 @@ static knot_err_t run_grow_array(void **array, size_t size, size_t count, size_t
 }
 
 /* Copies of the records of a type, or of the signatures that cover it. One more has room behind them. */
-static sign_rr_t *copy_rrs(sign_run_t *run, const sign_name_t *name, uint16_t type, bool sigs, size_t *ret_count)
+static sign_rr_t *copy_rrs(sign_piece_t *piece, const sign_name_t *name, uint16_t type, bool sigs, size_t *ret_count)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < name->count; i++) {
@@ -85,7 +92,7 @@ static sign_rr_t *copy_rrs(sign_run_t *run, const sign_name_t *name, uint16_t ty
 		bool is_sig = rr->type == KNOT_TYPE_RRSIG;
 		count += sigs ? is_sig && sign_rrsig_covered(rr->rdata) == type : rr->type == type;
 	}
-	sign_rr_t *rrs = sign_mem_alloc(&run->mem, (count + 1) * sizeof(*rrs));
+	sign_rr_t *rrs = sign_mem_alloc(&piece->mem, (count + 1) * sizeof(*rrs));
 	*ret_count = 0;
 	for (size_t i = 0; rrs != NULL && i < name->count && *ret_count < count; i++) {
 		const sign_rr_t *rr = &name->rrs[i];
@@ -93,38 +100,39 @@ static sign_rr_t *copy_rrs(sign_run_t *run, const sign_name_t *name, uint16_t ty
 		if (sigs ? is_sig && sign_rrsig_covered(rr->rdata) == type : rr->type == type) {
 			sign_rr_t *copy = &rrs[(*ret_count)++];
 			*copy = *rr;
-			copy->rdata = sign_mem_copy(&run->mem, rr->rdata);
+			copy->rdata = sign_mem_copy(&piece->mem, rr->rdata);
 		}
 	}
 	return rrs;
 }
 
 /* The owner's copy, which the sets of one name share. */
-static knot_name_t run_owner(sign_run_t *run, knot_name_t owner)
+static knot_name_t piece_owner(sign_piece_t *piece, knot_name_t owner)
 {
-	const sign_set_t *last = run->set_count > 0 ? &run->sets[run->set_count - 1] : NULL;
+	const sign_set_t *last = piece->set_count > 0 ? &piece->sets[piece->set_count - 1] : NULL;
 	if (last != NULL && last->owner.len == owner.len && memcmp(last->owner.wire, owner.wire, owner.len) == 0) {
 		return last->owner;
 	}
-	return sign_mem_name(&run->mem, owner);
+	return sign_mem_name(&piece->mem, owner);
 }
 
 knot_err_t sign_run_add_set(sign_run_t *run, const sign_name_t *name, uint16_t type, bool is_signed, size_t *ret_set)
 {
-	void *sets = run->sets;
-	knot_err_t err = run_grow_array(&sets, sizeof(*run->sets), run->set_count, &run->set_max);
+	sign_piece_t *piece = run_piece(run);
+	void *sets = piece->sets;
+	knot_err_t err = run_grow_array(&sets, sizeof(*piece->sets), piece->set_count, &piece->set_max);
 	if (err != KNOT_OK) {
 		return err;
 	}
-	run->sets = sets;
-	sign_set_t set = { .owner = run_owner(run, name->owner), .type = type, .is_signed = is_signed };
-	set.rrs = copy_rrs(run, name, type, false, &set.rr_count);
-	set.sigs = copy_rrs(run, name, type, true, &set.sig_count);
-	if (run->mem.failed) {
+	piece->sets = sets;
+	sign_set_t set = { .owner = piece_owner(piece, name->owner), .type = type, .is_signed = is_signed };
+	set.rrs = copy_rrs(piece, name, type, false, &set.rr_count);
+	set.sigs = copy_rrs(piece, name, type, true, &set.sig_count);
+	if (piece->mem.failed) {
 		return KNOT_ENOMEM;
 	}
-	*ret_set = run->set_count;
-	run->sets[run->set_count++] = set;
+	*ret_set = piece->set_count;
+	piece->sets[piece->set_count++] = set;
 	return KNOT_OK;
 }
 
@@ -149,7 +157,7 @@ static knot_err_t run_add_strays(sign_run_t *run, const sign_name_t *name, bool 
 
 void sign_run_drop(sign_run_t *run, size_t number)
 {
-	sign_set_t *set = &run->sets[number];
+	sign_set_t *set = &run_piece(run)->sets[number];
 	set->is_signed = false;
 	for (size_t i = 0; i < set->rr_count; i++) {
 		set->rrs[i].goes = true;
@@ -183,7 +191,7 @@ knot_err_t sign_run_add(sign_run_t *run, const sign_name_t *name, sign_place_t p
 
 knot_err_t sign_run_give(sign_run_t *run, size_t number, knot_bytes_t rdata)
 {
-	sign_set_t *set = &run->sets[number];
+	sign_set_t *set = &run_piece(run)->sets[number];
 	bool is_there = false;
 	for (size_t i = 0; i < set->rr_count; i++) {
 		sign_rr_t *rr = &set->rrs[i];
@@ -198,7 +206,7 @@ knot_err_t sign_run_give(sign_run_t *run, size_t number, knot_bytes_t rdata)
 		set->sigs[i].belief = SIGN_BELIEF_STALE;
 	}
 	if (!is_there) { /* add_set has left room for it */
-		knot_bytes_t copy = sign_mem_copy(&run->mem, rdata);
+		knot_bytes_t copy = sign_mem_copy(&run_piece(run)->mem, rdata);
 		if (copy.data == NULL) {
 			return KNOT_ENOMEM;
 		}
@@ -209,17 +217,18 @@ knot_err_t sign_run_give(sign_run_t *run, size_t number, knot_bytes_t rdata)
 
 knot_err_t sign_run_hash(sign_run_t *run, knot_name_t name, uint32_t bitmap)
 {
-	void *hashes = run->hashes;
-	knot_err_t err = run_grow_array(&hashes, sizeof(*run->hashes), run->hash_count, &run->hash_max);
+	sign_piece_t *piece = run_piece(run);
+	void *hashes = piece->hashes;
+	knot_err_t err = run_grow_array(&hashes, sizeof(*piece->hashes), piece->hash_count, &piece->hash_max);
 	if (err != KNOT_OK) {
 		return err;
 	}
-	run->hashes = hashes;
-	knot_name_t copy = sign_mem_name(&run->mem, name);
+	piece->hashes = hashes;
+	knot_name_t copy = sign_mem_name(&piece->mem, name);
 	if (copy.wire == NULL) {
 		return KNOT_ENOMEM;
 	}
-	run->hashes[run->hash_count++] = (sign_hash_t){ .name = copy, .bitmap = bitmap };
+	piece->hashes[piece->hash_count++] = (sign_hash_t){ .name = copy, .bitmap = bitmap };
 	return KNOT_OK;
 }
 
@@ -274,27 +283,54 @@ static knot_err_t run_link(sign_run_t *run, const sign_hash_t *hash)
 	return err;
 }
 
-bool sign_run_is_full(const sign_run_t *run)
+static knot_err_t run_deliver_piece(sign_run_t *run, sign_piece_t *piece)
+{
+	knot_err_t err = KNOT_OK;
+	for (size_t i = 0; err == KNOT_OK && i < piece->set_count; i++) {
+		err = run_deliver(run, &piece->sets[i]);
+	}
+	for (size_t i = 0; err == KNOT_OK && i < piece->hash_count; i++) {
+		err = run_link(run, &piece->hashes[i]);
+	}
+	piece->set_count = 0;
+	piece->hash_count = 0;
+	sign_mem_reset(&piece->mem);
+	return err;
+}
+
+/* Begin with the piece that was filled as soon as the one before is done, which is delivered meanwhile. */
+static knot_err_t run_turn(sign_run_t *run)
+{
+	sign_piece_t *piece = run_piece(run), *before = &run->pieces[run->filling ^ 1];
+	bool was_working = run->is_working;
+	knot_err_t err = was_working ? sign_pool_finish(run->pool) : KNOT_OK;
+	run->is_working = false;
+	if (err != KNOT_OK) {
+		return err;
+	}
+	sign_pool_start(run->pool, piece->sets, piece->set_count, piece->hashes, piece->hash_count);
+	run->is_working = true;
+	run->filling ^= 1;
+	return was_working ? run_deliver_piece(run, before) : KNOT_OK;
+}
+
+knot_err_t sign_run_pass(sign_run_t *run)
 {
 	enum {
 		SETS_OF_A_THREAD = 2048, /* some 30 ms of signing, and half a megabyte */
 		BYTES_MAX = 8 * 1024 * 1024,
 	};
 	unsigned threads = run->plan->thread_count > 0 ? run->plan->thread_count : 1;
-	return run->set_count + run->hash_count >= (size_t)SETS_OF_A_THREAD * threads || run->mem.total >= BYTES_MAX;
+	const sign_piece_t *piece = run_piece(run);
+	bool is_full = piece->set_count + piece->hash_count >= (size_t)SETS_OF_A_THREAD * threads ||
+		       piece->mem.total >= BYTES_MAX;
+	return is_full ? run_turn(run) : KNOT_OK;
 }
 
 knot_err_t sign_run_flush(sign_run_t *run)
 {
-	knot_err_t err = sign_pool_run(run->pool, run->sets, run->set_count, run->hashes, run->hash_count);
-	for (size_t i = 0; err == KNOT_OK && i < run->set_count; i++) {
-		err = run_deliver(run, &run->sets[i]);
-	}
-	for (size_t i = 0; err == KNOT_OK && i < run->hash_count; i++) {
-		err = run_link(run, &run->hashes[i]);
-	}
-	run->set_count = 0;
-	run->hash_count = 0;
-	sign_mem_reset(&run->mem);
-	return err;
+	knot_err_t err = run_turn(run);
+	err = err == KNOT_OK ? sign_pool_finish(run->pool) : err;
+	run->is_working = false;
+	return err == KNOT_OK ? run_deliver_piece(run, &run->pieces[run->filling ^ 1]) : err;
 }

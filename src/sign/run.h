@@ -15,6 +15,14 @@ typedef struct {
 	uint32_t bitmap; /* of the caller, see sign_run_hash() */
 } sign_link_t;
 
+/** What waits, and is then given to the threads at once. */
+typedef struct {
+	sign_mem_t mem;      /* of the sets and names */
+	sign_set_t *sets;    /* owned */
+	sign_hash_t *hashes; /* owned: names to be hashed */
+	size_t set_count, set_max, hash_count, hash_max;
+} sign_piece_t;
+
 typedef struct {
 	zone_txn_t *txn;         /* borrowed: the records as they are now */
 	zone_builder_t *builder; /* borrowed: gets the signed zone; NULL: the transaction is changed */
@@ -22,11 +30,11 @@ typedef struct {
 	knot_name_t origin;      /* lower case, of the transaction */
 	uint32_t chain_ttl;      /* seconds, of NSEC, NSEC3 and NSEC3PARAM */
 	sign_pool_t *pool;       /* owned */
-	sign_mem_t mem;          /* of the sets and names that wait */
-	sign_set_t *sets;        /* owned: that wait */
-	sign_hash_t *hashes;     /* owned: names that wait for being hashed */
+	sign_piece_t pieces[2];  /* one in work, one that is filled */
+	unsigned filling;        /* number of the latter */
+	bool is_working;         /* the other one is */
 	sign_link_t *links;      /* owned: those that were hashed, in no order */
-	size_t set_count, set_max, hash_count, hash_max, link_count, link_max;
+	size_t link_count, link_max;
 	bool is_changed;
 } sign_run_t;
 
@@ -61,11 +69,12 @@ void sign_run_drop(sign_run_t *run, size_t set);
 /** Add a name to be hashed. name: copied. KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t sign_run_hash(sign_run_t *run, knot_name_t name, uint32_t bitmap);
 
-/** True once it is worth while to do what waits. */
-bool sign_run_is_full(const sign_run_t *run);
+/** If enough waits, pass it on to be hashed and signed while more comes. Sets before have been delivered then, and the
+ * numbers of sets are no more. Errors as sign_run_flush(). */
+KNOT_MUST_USE knot_err_t sign_run_pass(sign_run_t *run);
 
-/** Do what waits: hash, sign, and deliver the sets. KNOT_ENOMEM, errors of libdnssec. */
+/** Do everything that waits: hash, sign, and deliver the sets. KNOT_ENOMEM, errors of libdnssec. */
 KNOT_MUST_USE knot_err_t sign_run_flush(sign_run_t *run);
 
-/** What was done. */
+/** What was done, after sign_run_flush(). */
 sign_result_t sign_run_result(const sign_run_t *run);

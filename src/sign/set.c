@@ -21,7 +21,8 @@ struct sign_signer {
 	hand_t *hands;           /* owned: one for each key */
 	uint8_t *data;           /* owned: the set as it is signed, RFC 4034 3.1.8.1 */
 	size_t data_len, data_max;
-	sign_mem_t made;
+	sign_mem_t made[2]; /* signatures of the piece before, and of the one in work */
+	unsigned piece;     /* number of the latter */
 	uint64_t count, expiration_s;
 };
 
@@ -59,15 +60,17 @@ void sign_signer_free(sign_signer_t *signer)
 		dnssec_signer_free(signer->hands[i].signer);
 		dnssec_verifier_free(signer->hands[i].verifier);
 	}
-	sign_mem_done(&signer->made);
+	sign_mem_done(&signer->made[0]);
+	sign_mem_done(&signer->made[1]);
 	free(signer->hands);
 	free(signer->data);
 	free(signer);
 }
 
-void sign_signer_reset(sign_signer_t *signer)
+void sign_signer_next(sign_signer_t *signer)
 {
-	sign_mem_reset(&signer->made);
+	signer->piece ^= 1;
+	sign_mem_reset(&signer->made[signer->piece]);
 }
 
 uint64_t sign_signer_count(const sign_signer_t *signer)
@@ -181,7 +184,7 @@ static knot_err_t signer_make(sign_signer_t *s, sign_set_t *set, size_t key, uin
 	if (err != KNOT_OK) {
 		return err;
 	}
-	knot_bytes_t copy = sign_mem_copy(&s->made, (knot_bytes_t){ rdata, head_len + sig_len });
+	knot_bytes_t copy = sign_mem_copy(&s->made[s->piece], (knot_bytes_t){ rdata, head_len + sig_len });
 	if (copy.data == NULL) {
 		return KNOT_ENOMEM;
 	}
@@ -316,7 +319,7 @@ knot_err_t sign_set(sign_signer_t *s, sign_set_t *set)
 		return KNOT_OK;
 	}
 	bool is_keys = sign_is_key_type(set->type) && set->owner.len == s->origin.len;
-	set->made = sign_mem_alloc(&s->made, (plan->key_count + plan->key_rrsig_count) * sizeof(*set->made));
+	set->made = sign_mem_alloc(&s->made[s->piece], (plan->key_count + plan->key_rrsig_count) * sizeof(*set->made));
 	if (set->made == NULL) {
 		return KNOT_ENOMEM;
 	}

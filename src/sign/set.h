@@ -47,8 +47,8 @@ void sign_signer_free(sign_signer_t *take_signer);
 /** Decide about the signatures of a set and make those that it needs. Errors of libdnssec, KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t sign_set(sign_signer_t *signer, sign_set_t *set);
 
-/** Memory of the signatures made so far may be used again. */
-void sign_signer_reset(sign_signer_t *signer);
+/** Begin with another piece of work. The signatures made for the one before stay until the next call. */
+void sign_signer_next(sign_signer_t *signer);
 
 /** How many signatures it has made, and when the first of those made and kept expires (0: none), until now. */
 uint64_t sign_signer_count(const sign_signer_t *signer);

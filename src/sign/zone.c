@@ -90,7 +90,7 @@ static knot_err_t walk_add_nsec(walk_t *w, sign_place_t place)
 		return sign_run_add(w->run, &w->name, place, SIGN_NSEC_GOES, NULL);
 	}
 	knot_err_t err = w->member.name.len > 0 ? walk_link(w, w->name.owner) : KNOT_OK;
-	err = err == KNOT_OK && sign_run_is_full(w->run) ? sign_run_flush(w->run) : err;
+	err = err == KNOT_OK ? sign_run_pass(w->run) : err;
 	err = err == KNOT_OK ? sign_name_bitmap(&w->name, place, SIGN_CHAIN_NSEC, w->bitmap, &w->bitmap_len) : err;
 	keep_name(&w->member, w->name.owner);
 	return err == KNOT_OK ? sign_run_add(w->run, &w->name, place, SIGN_NSEC_WAITS, &w->waiting) : err;
@@ -120,7 +120,7 @@ static knot_err_t walk_add_member(walk_t *w, sign_place_t place)
 
 static knot_err_t walk_add_nsec3(walk_t *w, sign_place_t place)
 {
-	knot_err_t err = sign_run_is_full(w->run) ? sign_run_flush(w->run) : KNOT_OK;
+	knot_err_t err = sign_run_pass(w->run);
 	if (err == KNOT_OK && sign_name_is_member(&w->name, place, w->run->plan)) {
 		err = walk_add_member(w, place);
 	}
@@ -141,7 +141,7 @@ static knot_err_t walk_end_name(walk_t *w)
 	case SIGN_CHAIN_NSEC: return walk_add_nsec(w, place);
 	case SIGN_CHAIN_NSEC3: return walk_add_nsec3(w, place);
 	case SIGN_CHAIN_KEPT:
-		err = sign_run_is_full(w->run) ? sign_run_flush(w->run) : KNOT_OK;
+		err = sign_run_pass(w->run);
 		return err == KNOT_OK ? sign_run_add(w->run, &w->name, place, SIGN_NSEC_KEPT, NULL) : err;
 	}
 	return KNOT_OK;
@@ -201,7 +201,7 @@ static knot_err_t walk_end_nsec3(walk_t *w, knot_name_t owner)
 	if (err == KNOT_OK && !is_kept) {
 		sign_run_drop(w->run, set);
 	}
-	return err == KNOT_OK && sign_run_is_full(w->run) ? sign_run_flush(w->run) : err;
+	return err == KNOT_OK ? sign_run_pass(w->run) : err;
 }
 
 static knot_err_t walk_end_base_chain(walk_t *w, const zone_contents_t *base)
@@ -253,7 +253,7 @@ static knot_err_t walk_make_nsec3(walk_t *w, const sign_link_t *link, const sign
 	size_t set;
 	err = err == KNOT_OK ? sign_run_add_set(w->run, &w->name, KNOT_TYPE_NSEC3, true, &set) : err;
 	err = err == KNOT_OK ? sign_run_give(w->run, set, (knot_bytes_t){ rdata, len + bitmap.len }) : err;
-	return err == KNOT_OK && sign_run_is_full(w->run) ? sign_run_flush(w->run) : err;
+	return err == KNOT_OK ? sign_run_pass(w->run) : err;
 }
 
 static knot_err_t walk_make_chain(walk_t *w)
