@@ -258,6 +258,14 @@ typedef enum { CONF_JOURNAL_NONE, CONF_JOURNAL_CHANGES, CONF_JOURNAL_ALL } conf_
 
 typedef enum { CONF_SERIAL_INCREMENT = 1, CONF_SERIAL_UNIXTIME, CONF_SERIAL_DATESERIAL } conf_serial_policy_t;
 
+/** ZONEMD records: left as they are, generated with a hash algorithm (its number, RFC 8976 5.3), or removed. */
+typedef enum {
+	CONF_ZONEMD_NONE = 0,
+	CONF_ZONEMD_SHA384 = 1,
+	CONF_ZONEMD_SHA512 = 2,
+	CONF_ZONEMD_REMOVE = 255,
+} conf_zonemd_t;
+
 typedef enum {
 	CONF_CATALOG_NONE,
 	CONF_CATALOG_INTERPRET, /* the zone configures its members */
@@ -280,14 +288,16 @@ typedef struct {
 	uint32_t default_ttl;               /* seconds */
 	int64_t zonefile_sync_s;            /* write the zone file this long after a change: 0 at once, -1 never */
 	conf_serial_policy_t serial_policy; /* of changes that don't say which serial the zone gets */
-	uint64_t zone_max_size;             /* bytes of wire format */
-	uint32_t nsec3_max_iterations;      /* a zone with more is refused; 65535: no limit */
-	uint32_t publish_max_shrink;        /* percent of its records that the zone may lose at once; 100: all */
-	conf_bits_t publish_require;        /* CONF_REQUIRE_… */
-	conf_modrefs_t modules;             /* the zone's own; global modules come before them: conf_t.global_modules */
-	const char *comment;                /* NULL: none */
-	bool provide_ixfr;                  /* answer IXFR with differences */
-	uint32_t update_delay_s;            /* changes from outside are gathered for so long */
+	conf_zonemd_t zonemd_generate;
+	bool zonemd_verify;            /* a version whose ZONEMD records don't verify is refused */
+	uint64_t zone_max_size;        /* bytes of wire format */
+	uint32_t nsec3_max_iterations; /* a zone with more is refused; 65535: no limit */
+	uint32_t publish_max_shrink;   /* percent of its records that the zone may lose at once; 100: all */
+	conf_bits_t publish_require;   /* CONF_REQUIRE_… */
+	conf_modrefs_t modules;        /* the zone's own; global modules come before them: conf_t.global_modules */
+	const char *comment;           /* NULL: none */
+	bool provide_ixfr;             /* answer IXFR with differences */
+	uint32_t update_delay_s;       /* changes from outside are gathered for so long */
 	/* As long as the schema refuses them, none of these are set in a configuration that was checked. */
 	uint32_t refresh_min_s, refresh_max_s; /* limits of what the SOA says; a maximum of 0: none */
 	uint32_t retry_min_s, retry_max_s;

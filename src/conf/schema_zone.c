@@ -349,7 +349,8 @@ static const conf_option_t serial_policies[] = {
 	{ "dateserial", CONF_SERIAL_DATESERIAL }, { NULL, 0 },
 };
 static const conf_option_t zonemd_generate[] = {
-	{ "none", 0 }, { "zonemd-sha384", 1 }, { "zonemd-sha512", 2 }, { "remove", 255 }, { NULL, 0 },
+	{ "none", CONF_ZONEMD_NONE }, { "zonemd-sha384", CONF_ZONEMD_SHA384 }, { "zonemd-sha512", CONF_ZONEMD_SHA512 },
+	{ "remove", CONF_ZONEMD_REMOVE }, { NULL, 0 },
 };
 static const conf_option_t catalog_roles[] = {
 	{ "none", CONF_CATALOG_NONE }, { "interpret", CONF_CATALOG_INTERPRET }, { "generate", CONF_CATALOG_GENERATE },
@@ -505,11 +506,14 @@ static const conf_row_t zone_rows[] = {
 	  .doc = "Serials that may be chosen: R/M allows those with remainder R when divided by M; +A or -A after it "
 	         "shifts them. Use it with several signers of one zone. It needs dnssec-signing, and zonefile-load "
 	         "none or difference-no-serial." },
-	{ .name = "zonemd-generate", OPT(zonemd_generate), .dflt = "none", REFUSED_BUT("none"), FOR("ZONEMD"),
+	{ .name = "zonemd-generate", OPT(zonemd_generate), CONF_AT(conf_zone_t, zonemd_generate), .dflt = "none",
 	  ZONE_RELOAD, .rfc = "RFC 8976",
-	  .doc = "Generate a ZONEMD record with this digest, or remove the records." },
-	{ .name = "zonemd-verify", BOOL, .dflt = "off", REFUSED_BUT("off"), FOR("ZONEMD"), ZONE_RELOAD,
-	  .doc = "Verify the ZONEMD records of the zone when it is loaded." },
+	  .doc = "Generate a ZONEMD record with this digest in place of those that the zone has, or remove them. Each "
+	         "change of the zone then hashes all of it. A zone file without the right record gets the next serial." },
+	{ .name = "zonemd-verify", BOOL, CONF_AT(conf_zone_t, zonemd_verify), .dflt = "off", ZONE_RELOAD,
+	  .rfc = "RFC 8976",
+	  .doc = "Refuse a version of the zone that has no ZONEMD record with the right digest, wherever it comes from. "
+	         "Each change of the zone then hashes all of it." },
 	{ .name = "refresh-jitter", TIME(0, MAX32), .percent = true, .dflt = "0", CONF_AT(conf_zone_t, refresh_jitter),
 	  .doc = "Time, or percentage, by which refresh intervals are shortened, so that many zones don't refresh at "
 	         "the same moment." },

@@ -43,6 +43,8 @@ knot_err_t load_settings(const state_root_t *root, knot_name_t name, load_settin
 	ret_settings->nsec3_iterations_end = zone.nsec3_max_iterations + 1;
 	ret_settings->number = settings_number(&zone);
 	ret_settings->sync_s = zone.zonefile_sync_s;
+	ret_settings->verifies_zonemd = zone.zonemd_verify;
+	ret_settings->zonemd = zone.zonemd_generate;
 	ret_settings->serial_policy = zone.serial_policy;
 	ret_settings->load = zone.zonefile_load;
 	ret_settings->content = zone.journal_content;
@@ -119,6 +121,8 @@ update_policy_t load_policy(const load_settings_t *settings, load_report_t *repo
 		.serial_policy = settings->serial_policy,
 		.stores = stores[settings->content],
 		.rails = settings->rails,
+		.verifies_zonemd = settings->verifies_zonemd,
+		.zonemd = settings->zonemd,
 	};
 }
 

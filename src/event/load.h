@@ -65,6 +65,8 @@ typedef struct {
 	conf_journal_content_t content;
 	journal_limits_t limits;
 	rails_policy_t rails;
+	bool verifies_zonemd;
+	conf_zonemd_t zonemd; /* zonemd-generate */
 	conf_catalog_role_t catalog_role;
 } load_settings_t;
 

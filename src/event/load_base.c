@@ -49,8 +49,10 @@ knot_err_t load_from_file(loading_t *loading)
 typedef struct {
 	zone_txn_t *txn;
 	const derive_t *derive; /* the zone is made of others; NULL: it isn't */
+	knot_name_t origin;
 	bool ignores_serial;
-	uint32_t serial; /* that SOAs get if it ignores theirs */
+	bool ignores_zonemd; /* the zone has its own record */
+	uint32_t serial;     /* that SOAs get if it ignores theirs */
 	knot_err_t err;
 } load_merge_t;
 
@@ -80,6 +82,9 @@ static knot_err_t load_merge_derived(load_merge_t *merge, const zone_rr_t *rr, b
 static bool load_merge_record(const zone_rr_t *rr, bool is_added, void *ctx)
 {
 	load_merge_t *merge = ctx;
+	if (rr->type == KNOT_TYPE_ZONEMD && merge->ignores_zonemd && knot_name_eq(rr->owner, merge->origin)) {
+		return true;
+	}
 	if (merge->derive != NULL && derive_is_derived(merge->derive, rr)) {
 		merge->err = load_merge_derived(merge, rr, is_added);
 	} else if (rr->type == KNOT_TYPE_SOA && merge->ignores_serial) {
@@ -100,9 +105,11 @@ static knot_err_t load_diff(const loading_t *loading, const zone_contents_t *bas
 	if (err != KNOT_OK) {
 		return err;
 	}
-	load_merge_t merge = {
-		.txn = update.txn, .ignores_serial = loading->plan.ignores_serial, .serial = base->serial
-	};
+	load_merge_t merge = { .txn = update.txn,
+		.origin = update.origin,
+		.ignores_serial = loading->plan.ignores_serial,
+		.ignores_zonemd = loading->settings.zonemd != CONF_ZONEMD_NONE,
+		.serial = base->serial };
 	const derived_set_t *set = loading->env->derived;
 	merge.derive = set != NULL ? &set->derive : NULL;
 	err = loading->keeps_records ? KNOT_OK : zone_diff(base, file, load_merge_record, &merge);
@@ -174,10 +181,14 @@ static knot_err_t load_publish_diff(loading_t *loading, update_t *update, const 
 	update->reason = loading->report.reason;
 	update->is_forced = loading->env->is_forced;
 	update->is_ahead = source_is_ahead(&publish.next);
+	update->keeps_zonemd = !is_bumped; /* see load_refresh_zonemd() */
+	if (policy.verifies_zonemd) {
+		load_write_notes(loading);
+	}
 	err = publish_update(&publish, update, base, &policy, &effects);
 	if (err == KNOT_OK) {
 		effects.has_base = is_served;
-		load_log_end(loading, &effects, zone_contents(loading->zone)->wire_size);
+		load_note_end(loading, &effects, zone_contents(loading->zone)->wire_size);
 	}
 	return err;
 }
@@ -191,7 +202,7 @@ static void load_keep_served(loading_t *loading, const zone_contents_t *served, 
 	source_clear(loading->source);
 	*loading->source = *take_next;
 	*take_next = (load_source_t){ 0 };
-	load_log_end(loading, &effects, served->wire_size);
+	load_note_end(loading, &effects, served->wire_size);
 }
 
 static knot_err_t load_merge_file(loading_t *loading, const zone_contents_t *base, zone_contents_t *file,

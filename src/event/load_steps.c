@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/sys/log.h"
+#include "src/update/serial.h"
 #include "src/zone/diff.h"
 
 /* ---- Log ---- */
@@ -29,8 +30,20 @@ void load_write_notes(loading_t *loading)
 	loading->line_count = 0;
 }
 
-void load_log_end(loading_t *loading, const update_effects_t *effects, uint64_t size)
+void load_note_end(loading_t *loading, const update_effects_t *effects, uint64_t size)
 {
+	loading->has_end = true;
+	loading->end = *effects;
+	loading->end_size = size;
+}
+
+void load_log_end(loading_t *loading)
+{
+	const update_effects_t *effects = &loading->end;
+	if (!loading->has_end) {
+		return;
+	}
+	loading->has_end = false;
 	sys_log_gathered_t lines;
 	char before[16] = "none", by_way[32] = "";
 	if (effects->has_base) {
@@ -43,8 +56,11 @@ void load_log_end(loading_t *loading, const update_effects_t *effects, uint64_t 
 	sys_log_gather(&lines);
 	load_write_notes(loading);
 	log_zone(LOG_INFO, loading->report.name, "loaded, serial %s%s -> %u, %llu bytes%s", before, by_way,
-			effects->serial_to, (unsigned long long)size, is_image ? ", from image" : "");
+			effects->serial_to, (unsigned long long)loading->end_size, is_image ? ", from image" : "");
 	sys_log_write_gathered();
+	if (loading->warns_of_serial && effects->has_base) {
+		load_warn_of_serial(loading->report.name, effects->serial_from, effects->serial_to, loading->is_same);
+	}
 }
 
 /* The lines that Knot writes after the messages about single faults. */
@@ -158,6 +174,10 @@ knot_err_t load_publish_whole(
 	update_begin_whole(loading->report.name, from, old, take_contents, &update);
 	update.reason = loading->report.reason;
 	update.is_forced = loading->env->is_forced;
+	update.keeps_zonemd = true; /* see load_refresh_zonemd() */
+	if (policy.verifies_zonemd) {
+		load_write_notes(loading);
+	}
 	knot_err_t err = publish_update(&publish, &update, old, &policy, &effects);
 	update_end(&update);
 	if (err != KNOT_OK) {
@@ -166,11 +186,66 @@ knot_err_t load_publish_whole(
 	if (publish.has_stored && policy.stores == UPDATE_STORES_ALL) {
 		load_note(loading, "zone stored to journal, serial %u", effects.serial_to);
 	}
-	load_log_end(loading, &effects, size);
-	if (effects.has_base) {
-		load_warn_of_serial(loading->report.name, effects.serial_from, effects.serial_to, is_same);
-	}
+	load_note_end(loading, &effects, size);
+	loading->warns_of_serial = true;
+	loading->is_same = is_same;
 	return KNOT_OK;
+}
+
+/* ---- ZONEMD ---- */
+
+/* Another version may not be in the file. */
+static knot_err_t load_flush_nothing(void *ctx)
+{
+	(void)ctx;
+	return KNOT_EFILE;
+}
+
+static knot_err_t load_publish_zonemd(loading_t *loading, const zone_contents_t *base)
+{
+	load_source_t next;
+	uint32_t serial = base->serial;
+	update_t update;
+	update_effects_t effects = { 0 };
+	const update_policy_t policy = load_policy(&loading->settings, &loading->report);
+	knot_err_t err = update_begin(loading->report.name, UPDATE_FILE, base, &update);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = update_set_serial(update.txn, update.origin,
+			update_serial_next(serial, policy.serial_policy, policy.build.now_s));
+	err = err == KNOT_OK ? source_of_changes(loading->source, loading->settings.path, loading->settings.number,
+					       &serial, &next)
+			     : err;
+	if (err == KNOT_OK) {
+		publish_t publish = load_begin_publish(loading, &next);
+		publish.store.flush = load_flush_nothing;
+		publish.outside = NULL; /* the records were looked at */
+		publish.may_go_unstored = false;
+		err = publish_update(&publish, &update, base, &policy, &effects);
+	}
+	update_end(&update);
+	if (err == KNOT_OK) {
+		loading->has_between = true;
+		loading->between = effects.serial_from;
+		loading->end.serial_to = effects.serial_to;
+		loading->end_size = zone_contents(loading->zone)->wire_size;
+	}
+	return err;
+}
+
+void load_refresh_zonemd(loading_t *loading)
+{
+	const zone_contents_t *base = load_served(loading);
+	bool is_due = false;
+	if (!loading->has_end || base == NULL || loading->settings.zonemd == CONF_ZONEMD_NONE) {
+		return;
+	}
+	knot_err_t err = update_zonemd_is_due(base, loading->settings.zonemd, &is_due);
+	err = err == KNOT_OK && is_due ? load_publish_zonemd(loading, base) : err;
+	if (err != KNOT_OK) {
+		log_zone(LOG_ERR, loading->report.name, "failed to update ZONEMD record (%s)", knot_strerror(err));
+	}
 }
 
 /* ---- The file ---- */

@@ -35,6 +35,10 @@ typedef struct {
 	bool keeps_records;   /* of a zone that is made of others: its file is as ever, so what was committed stays */
 	uint32_t file_serial; /* of the file that was read, before changes were applied to it */
 	load_outcome_t outcome;
+	/* What is still to be logged of the version that was published. */
+	bool has_end, warns_of_serial, is_same; /* same: as what was served before, but for its serial */
+	update_effects_t end;
+	uint64_t end_size; /* bytes of its wire form */
 } loading_t;
 
 /** What is served and what new contents follow on; NULL: nothing, or only what was to be had without the journal. */
@@ -51,8 +55,11 @@ __attribute__((format(printf, 2, 3))) void load_note(loading_t *loading, const c
 /** Log the lines that were kept. */
 void load_write_notes(loading_t *loading);
 
-/** Log them, and that the zone is loaded; size: bytes of its wire form. */
-void load_log_end(loading_t *loading, const update_effects_t *effects, uint64_t size);
+/** Keep for the log that the zone is loaded; size: bytes of its wire form. */
+void load_note_end(loading_t *loading, const update_effects_t *effects, uint64_t size);
+
+/** Log the lines that were kept, and that the zone is loaded, if it is. */
+void load_log_end(loading_t *loading);
 
 /** Log that the file can't be loaded. */
 void load_log_failure(const loading_t *loading, knot_err_t err);
@@ -63,6 +70,10 @@ publish_t load_begin_publish(loading_t *loading, load_source_t *take_next);
 /** Serve a version in place of what is served. */
 KNOT_MUST_USE knot_err_t load_publish_whole(
 		loading_t *loading, update_source_t from, zone_contents_t *take_contents, load_source_t *take_source);
+
+/** Give what is served its ZONEMD record, if it lacks that: another version, with the next serial. A failure is logged.
+ */
+void load_refresh_zonemd(loading_t *loading);
 
 /** Note in the journal that the zone file has the version `serial`, if that isn't known. */
 void load_note_flushed(const loading_t *loading, uint32_t serial);

@@ -136,6 +136,7 @@ static knot_err_t load_run_alone(loading_t *loading, bool is_served)
 		*loading->env->is_behind = true;
 		err = loading->plan.base != LOAD_BASE_NOTHING ? load_run_plan(loading) : KNOT_OK;
 	}
+	load_log_end(loading);
 	log_zone(LOG_ERR, loading->report.name, "failed to load journal (%s)%s", knot_strerror(journal_err),
 			is_served ? "" : ", changes that only it has aren't served, and new ones are refused");
 	if (loading->report.reason[0] == '\0') {
@@ -157,6 +158,7 @@ static knot_err_t load_run(loading_t *loading)
 	knot_err_t err = load_run_plan(loading);
 	if (err == KNOT_OK) {
 		*loading->env->is_behind = false;
+		load_refresh_zonemd(loading);
 	}
 	return err;
 }
@@ -178,6 +180,7 @@ knot_err_t load_zone(const load_env_t *env, zone_t *zone, load_source_t *source,
 	if (err == KNOT_OK) {
 		*env->ret_sync_s = loading->settings.sync_s;
 		err = load_run(loading);
+		load_log_end(loading);
 		*ret_outcome = err == KNOT_OK ? loading->outcome : LOAD_FAILED;
 	} else if (err != KNOT_ENOZONE) {
 		load_log_failure(loading, err);

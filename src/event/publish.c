@@ -120,14 +120,26 @@ static knot_err_t publish_inspect(const zone_contents_t *base, const zone_conten
 	return catalogs_read(zone_name(publish->zone), base, next, &publish->said);
 }
 
+static void publish_log_zonemd(knot_name_t origin, knot_err_t err, void *ctx)
+{
+	(void)ctx;
+	if (err == KNOT_OK) {
+		log_zone(LOG_INFO, origin, "ZONEMD, verification successful");
+	} else {
+		log_zone(LOG_ERR, origin, "ZONEMD, verification failed (%s)", knot_strerror(err));
+	}
+}
+
 knot_err_t publish_update(publish_t *publish, update_t *update, const zone_contents_t *base,
 		const update_policy_t *policy, update_effects_t *ret_effects)
 {
 	char unused[UPDATE_REASON_MAX];
 	publish->reason = update->reason != NULL ? update->reason : unused;
-	const update_env_t env = {
-		.inspect = publish_inspect, .store = publish_store, .publish = publish_step, .ctx = publish
-	};
+	const update_env_t env = { .on_zonemd = publish_log_zonemd,
+		.inspect = publish_inspect,
+		.store = publish_store,
+		.publish = publish_step,
+		.ctx = publish };
 	publish->from = update->source;
 	knot_err_t err = update_commit(update, base, policy, &env, ret_effects);
 	if (err == KNOT_OK && publish->said != NULL) {

@@ -22,6 +22,7 @@ typedef struct {
 	bool is_void;    /* the contents that it changes were dropped: the rest of it is read and forgotten */
 	update_t update; /* if has_update: of changes */
 	bool is_benevolent, is_begun;
+	bool ignores_zonemd; /* of IXFR: the zone has its own record */
 	uint64_t begun_ns;
 	uint8_t soa[KNOT_SOA_LEN_MAX]; /* of IXFR: ours */
 } refresh_transfer_t;

@@ -79,6 +79,11 @@ static knot_err_t refresh_sink_begin(stream_in_kind_t kind, uint32_t serial, voi
 
 static knot_err_t refresh_sink_change(refresh_transfer_t *transfer, const zone_rr_t *rr, bool is_added)
 {
+	/* The primary's records aren't those that the zone has. */
+	if (transfer->ignores_zonemd && rr->type == KNOT_TYPE_ZONEMD &&
+			knot_name_eq(rr->owner, transfer->update.origin)) {
+		return KNOT_OK;
+	}
 	zone_txn_t *txn = transfer->update.txn;
 	knot_err_t err = is_added ? zone_txn_put(txn, rr->owner, rr->type, rr->ttl, rr->rdata)
 				  : zone_txn_remove(txn, rr->owner, rr->type, rr->rdata);
@@ -124,6 +129,7 @@ void refresh_begin_transfer(refresh_run_t *run)
 	if (refresh_settings(run, &zone)) {
 		query.size_max = zone.zone_max_size;
 		transfer->is_benevolent = zone.ixfr_benevolent;
+		transfer->ignores_zonemd = zone.zonemd_generate != CONF_ZONEMD_NONE;
 	}
 	stream_in_begin(&transfer->stream, &query, &sink);
 	transfer->begun_ns = sys_clock_ns();
@@ -319,7 +325,7 @@ refresh_event_t refresh_apply(refresh_run_t *run)
 		derived_close(run->server, &set);
 	}
 	refresh_event_t event = { .kind = REFRESH_EVENT_APPLIED, .now_s = sys_clock_wall(), .err = err };
-	event.applied.failure = refresh_class_of(err);
+	event.applied.failure = run->transfer->update.has_bad_zonemd ? REFRESH_INVALID : refresh_class_of(err);
 	event.applied.took_ms = (sys_clock_ns() - begun_ns) / 1000000;
 	const zone_contents_t *now = zone_contents(entry_zone(run->entry));
 	if (err != KNOT_OK) {

@@ -3,6 +3,7 @@
 
 #include "src/update/serial.h"
 #include "src/update/steps.h"
+#include "src/update/zonemd_step.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -277,6 +278,7 @@ const update_step_t *update_steps(size_t *ret_count)
 	static const update_step_t steps[] = {
 		{ "serial", update_run_serial, update_undo_serial },
 		{ "build", update_run_build, update_undo_build },
+		{ "zonemd", update_run_zonemd, NULL },
 		{ "rails", update_run_rails, NULL },
 		{ "catalog", update_run_inspect, NULL },
 		{ "changes", update_run_changes, update_undo_changes },

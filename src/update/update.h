@@ -51,6 +51,8 @@ typedef struct {
 	conf_serial_policy_t serial_policy;
 	update_store_t stores;
 	rails_policy_t rails;
+	bool verifies_zonemd;
+	conf_zonemd_t zonemd; /* what becomes of ZONEMD records */
 } update_policy_t;
 
 /** A change as it is to be stored. Borrowed during the call. */
@@ -77,6 +79,8 @@ typedef struct {
 	/* Look at the version that is to be served, before anything is stored. An error ends the commit. NULL: nothing
 	 * to look for. */
 	knot_err_t (*inspect)(const zone_contents_t *base, const zone_contents_t *next, void *ctx);
+	/* The version's ZONEMD records were verified. NULL: nobody wants to know. */
+	void (*on_zonemd)(knot_name_t origin, knot_err_t err, void *ctx);
 	/* Store the change durably. Not called for UPDATE_STORES_NOTHING. An error ends the commit; reason: as
 	 * update_t.reason, "" at first. */
 	knot_err_t (*store)(const update_record_t *record, char *reason, void *ctx);
@@ -103,6 +107,7 @@ typedef struct {
 	const char *who;             /* borrowed; "" at first */
 	bool is_forced;              /* guard rails hold nothing up */
 	bool is_ahead;               /* the zone file won't have the new version; true at first */
+	bool keeps_zonemd;           /* no ZONEMD record is generated: the version stays as its source has it */
 	const zone_contents_t *base; /* the version that is changed; borrowed; NULL: there is none */
 	zone_txn_t *txn;             /* owned: the edits; NULL: a whole version replaces the zone */
 	char *reason; /* UPDATE_REASON_MAX bytes for the details of a failure, "" at first; borrowed; NULL: none */
@@ -111,6 +116,7 @@ typedef struct {
 	const update_policy_t *policy;
 	const update_env_t *env;
 	zone_contents_t *next;      /* owned: the new version until it is published */
+	bool has_bad_zonemd;        /* its ZONEMD records don't verify: why the commit failed */
 	size_t mark;                /* of the transaction before the first step */
 	changeset_writer_t changes; /* what differs */
 	uint8_t *payload;           /* owned */
@@ -138,7 +144,12 @@ void update_rollback(update_t *update, size_t mark);
 /**
  * Run the steps. base: the version that is served, which update->base is or is a hold on. Without a change nothing
  * happens. KNOT_ESEMCHECK, KNOT_EZONESIZE: a check failed. KNOT_EGUARDRAIL: update->reason says which rail the version
- * breaks. Errors of env->store(). KNOT_ENOMEM. On failure the edits are as they were.
+ * breaks. Errors of zonemd_verify() (zone/zonemd.h), with
+ * update->has_bad_zonemd, and of env->store(). KNOT_ENOMEM. On failure the edits are as they were.
  */
 KNOT_MUST_USE knot_err_t update_commit(update_t *update, const zone_contents_t *base, const update_policy_t *policy,
 		const update_env_t *env, update_effects_t *ret_effects);
+
+/** True in *ret_is_due if a commit with these would give the version another ZONEMD record, or take it away. Cost: a
+ * digest of all of it, if one is wanted. KNOT_ENOMEM, KNOT_EHASH. */
+KNOT_MUST_USE knot_err_t update_zonemd_is_due(const zone_contents_t *zone, conf_zonemd_t how, bool *ret_is_due);

@@ -2,6 +2,7 @@
 #include "src/update/update.h"
 
 #include "src/update/steps.h"
+#include "src/zone/zonemd.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -329,6 +330,124 @@ static void test_step_that_does_not_fit(void **state)
 	zone_contents_free(base);
 }
 
+/* ---- ZONEMD ---- */
+
+typedef struct {
+	unsigned calls;
+	knot_err_t err;
+} verified_t;
+
+static verified_t verified;
+
+static void note_zonemd(knot_name_t name, knot_err_t err, void *ctx)
+{
+	(void)ctx;
+	assert_true(knot_name_eq(name, origin));
+	verified.calls++;
+	verified.err = err;
+}
+
+/* A record that is for another serial. */
+static const char stale_text[] =
+		"@ 60 SOA ns h 7 1 1 1 1\n@ 60 NS ns\nns 60 A 192.0.2.1\nns 60 A 192.0.2.2\n"
+		"@ 60 ZONEMD 6 1 1 00000000000000000000000000000000000000000000000000000000000000000000"
+		"0000000000000000000000000000\n";
+
+static void test_zonemd(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name;
+		bool verifies;
+		conf_zonemd_t how;
+		bool is_whole, keeps;
+		knot_err_t err;
+		unsigned calls;       /* of the callback about verification */
+		knot_err_t published; /* what verification says of the version that is published */
+	} rows[] = {
+		{ "edits, no item", false, CONF_ZONEMD_NONE, false, false, KNOT_OK, 0, KNOT_ENOTSUP },
+		{ "edits, verified", true, CONF_ZONEMD_NONE, false, false, KNOT_ENOTSUP, 1, KNOT_OK },
+		{ "edits, generated", false, CONF_ZONEMD_SHA384, false, false, KNOT_OK, 0, KNOT_OK },
+		{ "edits, generated for verification", true, CONF_ZONEMD_SHA512, false, false, KNOT_OK, 0, KNOT_OK },
+		{ "edits, kept", false, CONF_ZONEMD_SHA384, false, true, KNOT_OK, 0, KNOT_ENOTSUP },
+		{ "edits, removed", false, CONF_ZONEMD_REMOVE, false, false, KNOT_OK, 0, KNOT_CONF_ENOTEXIST },
+		{ "whole, verified", true, CONF_ZONEMD_NONE, true, false, KNOT_ENOTSUP, 1, KNOT_OK },
+		{ "whole, verified first", true, CONF_ZONEMD_SHA384, true, false, KNOT_ENOTSUP, 1, KNOT_OK },
+		{ "whole, generated", false, CONF_ZONEMD_SHA512, true, false, KNOT_OK, 0, KNOT_OK },
+		{ "whole, kept", false, CONF_ZONEMD_SHA512, true, true, KNOT_OK, 0, KNOT_ENOTSUP },
+		{ "whole, removed", false, CONF_ZONEMD_REMOVE, true, false, KNOT_OK, 0, KNOT_CONF_ENOTEXIST },
+	};
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		char reason[UPDATE_REASON_MAX] = "";
+		update_policy_t chosen = policy;
+		chosen.verifies_zonemd = rows[i].verifies;
+		chosen.zonemd = rows[i].how;
+		zone_contents_t *base = build(stale_text);
+		update_t update;
+		if (rows[i].is_whole) {
+			update_begin_whole(origin, UPDATE_TRANSFER, base, build(stale_text), &update);
+		} else {
+			update = begin_edits(base);
+		}
+		update.keeps_zonemd = rows[i].keeps;
+		update.reason = reason;
+		world_t world = { .stored = 0 };
+		update_env_t env = env_of(&world);
+		env.on_zonemd = note_zonemd;
+		verified = (verified_t){ 0 };
+		update_effects_t effects;
+		knot_err_t err = update_commit(&update, base, &chosen, &env, &effects);
+		if (err != rows[i].err || verified.calls != rows[i].calls) {
+			fail_msg("%s: %s, %u calls", rows[i].name, knot_strerror(err), verified.calls);
+		}
+		assert_int_equal(verified.err, err);
+		assert_int_equal(update.has_bad_zonemd, err != KNOT_OK);
+		assert_string_equal(reason, err != KNOT_OK ? "ZONEMD, verification failed" : "");
+		if (err == KNOT_OK) {
+			assert_int_equal(zonemd_verify(world.served), rows[i].published);
+			assert_int_equal(world.served->serial, rows[i].is_whole ? 7 : 8);
+		} else if (!rows[i].is_whole) {
+			print_edits(&update, &world);
+			assert_string_equal(world.text, "+ ns.z. 1\n+ n.z. 1\n");
+		}
+		update_end(&update);
+		zone_contents_free(world.served);
+		zone_contents_free(base);
+	}
+}
+
+/* A generated record is taken back with the rest if a later step fails, and it is part of what is stored. */
+static void test_generated_zonemd_is_part_of_the_change(void **state)
+{
+	(void)state;
+	update_policy_t chosen = policy;
+	chosen.zonemd = CONF_ZONEMD_SHA384;
+	zone_contents_t *base = build(base_text);
+	update_t update = begin_edits(base);
+	world_t world = { .store_err = KNOT_ESPACE };
+	const update_env_t env = env_of(&world);
+	update_effects_t effects;
+	assert_int_equal(update_commit(&update, base, &chosen, &env, &effects), KNOT_ESPACE);
+	print_edits(&update, &world);
+	assert_null(strstr(world.text, " 63\n"));
+	world.store_err = KNOT_OK;
+	assert_int_equal(update_commit(&update, base, &chosen, &env, &effects), KNOT_OK);
+	assert_non_null(strstr(world.text, "+ z. 63\n"));
+	assert_int_equal(effects.added, 3); /* SOA, ZONEMD, address */
+	bool is_due;
+	assert_int_equal(update_zonemd_is_due(world.served, CONF_ZONEMD_SHA384, &is_due), KNOT_OK);
+	assert_false(is_due);
+	assert_int_equal(update_zonemd_is_due(world.served, CONF_ZONEMD_SHA512, &is_due), KNOT_OK);
+	assert_true(is_due);
+	assert_int_equal(update_zonemd_is_due(world.served, CONF_ZONEMD_NONE, &is_due), KNOT_OK);
+	assert_false(is_due);
+	assert_int_equal(update_zonemd_is_due(world.served, CONF_ZONEMD_REMOVE, &is_due), KNOT_OK);
+	assert_true(is_due);
+	update_end(&update);
+	zone_contents_free(world.served);
+	zone_contents_free(base);
+}
+
 static void test_nothing(void **state)
 {
 	(void)state;
@@ -355,6 +474,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_commit), cmocka_unit_test(test_failing_steps),
 		cmocka_unit_test(test_failures), cmocka_unit_test(test_rails), cmocka_unit_test(test_stores),
-		cmocka_unit_test(test_step_that_does_not_fit), cmocka_unit_test(test_nothing) };
+		cmocka_unit_test(test_step_that_does_not_fit), cmocka_unit_test(test_zonemd),
+		cmocka_unit_test(test_generated_zonemd_is_part_of_the_change), cmocka_unit_test(test_nothing) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -598,11 +598,11 @@ SAME = [
     "zone:\n  - domain: a\n    catalog-role: member\n    catalog-zone: b\n  - domain: b\n    catalog-role: generate\n",
     "zone:\n  - domain: b\n    catalog-role: generate\n  - domain: a\n    catalog-role: member\n    catalog-zone: b\n",
     "zone:\n  - domain: b\n  - domain: a\n    catalog-role: member\n    catalog-zone: b\n",
+    "remote:\n  - id: r\n    address: ::1\nzone:\n  - domain: a\n    notify: [r, r]\n    zonemd-generate: zonemd-sha384\n    zonemd-verify: on\n",
 ]
 
 # The same, once what is not supported yet is left out of what we say: rules that such items take part in.
 NOT_YET = [
-    "remote:\n  - id: r\n    address: ::1\nzone:\n  - domain: a\n    notify: [r, r]\n    zonemd-generate: zonemd-sha384\n    zonemd-verify: on\n",
     "server:\n  cert-file: /etc/passwd\n",
     "server:\n  dbus-event: [none, ksk-submission]\n",
     "server:\n  key-file: /etc/passwd\n",
