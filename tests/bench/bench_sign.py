@@ -39,9 +39,9 @@ zone:
 """
 
 
-def timed(command):
-    """CPU time, highest memory and output of a program."""
-    child = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def timed(command, folder):
+    """CPU time, highest memory and output of a program that runs in a folder: dnssec-signzone leaves a file there."""
+    child = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder)
     output, errors = child.stdout.read(), child.stderr.read()
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
@@ -51,7 +51,7 @@ def timed(command):
 
 
 def sign_ours(args, path, folder):
-    figures, output = timed([BUILD / "tests/bench/bench_sign", args.origin, path, args.chain, args.threads, os.path.join(folder, "signed")])
+    figures, output = timed([BUILD / "tests/bench/bench_sign", args.origin, path, args.chain, args.threads, os.path.join(folder, "signed")], folder)
     said = json.loads(output)
     return {**said, "cpu_s": said["load_s"] + said["sign_s"] + said["build_s"] + said["write_s"],
             "sign_per_bare": said["sign_s"] / said["bare_s"], "build_per_bare": (said["sign_s"] + said["build_s"]) / said["bare_s"],
@@ -64,7 +64,7 @@ def sign_kzonesign(args, path, folder):
     with open(conf, "w", encoding="ascii") as file:
         file.write(KNOT_CONF.format(folder=folder, file=path, origin=args.origin, threads=args.threads,
                                     nsec3="off" if args.chain == "nsec" else "on", opt_out="on" if args.chain == "opt-out" else "off"))
-    return timed(["kzonesign", "-c", conf, "-o", folder, args.origin])[0]
+    return timed(["kzonesign", "-c", conf, "-o", folder, args.origin], folder)[0]
 
 
 def sign_bind(args, path, folder):
@@ -72,7 +72,7 @@ def sign_bind(args, path, folder):
         subprocess.run(["dnssec-keygen", "-q", "-a", "ECDSAP256SHA256", *flags, "-K", folder, args.origin], check=True, stdout=subprocess.DEVNULL)
     chain = {"nsec": [], "nsec3": ["-3", "-"], "opt-out": ["-3", "-", "-A"]}[args.chain]
     return timed(["dnssec-signzone", "-q", "-S", "-P", "-N", "keep", "-H", "0", "-n", str(args.threads), "-K", folder, "-o", args.origin,
-                  "-f", os.path.join(folder, "signed"), *chain, path])[0]
+                  "-f", os.path.join(folder, "signed"), *chain, path], folder)[0]
 
 
 SIGNERS = {"bowline": sign_ours, "kzonesign": sign_kzonesign, "dnssec-signzone": sign_bind}

@@ -112,6 +112,9 @@ ROWS = (
     ("dynamic updates per second, 256 in flight, a quarter signed", own("ddns", "256 in flight", "per_s"), 50000, True, ",.0f"),
     ("dynamic updates per second, 2,048 in flight, a quarter signed", own("ddns", "2048 in flight", "per_s"), 50000, True, ",.0f"),
     ("acknowledged dynamic updates gone after kill -9", own("ddns", "2048 in flight", "lost"), 0, False, ",.0f"),
+    ("signing a zone: CPU against that of the signatures alone", own("sign", M, "sign_per_bare"), 1.3, False, ".2f"),
+    ("signing a zone: highest memory, MB", own("sign", M, "peak_bytes", 1e6), 300, False, ".0f"),
+    ("signing 100 changed names, with the commit: CPU, ms", own("sign", M, "change_s", 1e-3), 15, False, ".1f"),
 )
 
 
