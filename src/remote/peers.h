@@ -45,6 +45,7 @@ struct peer {
 	wire_t *wires;
 	unsigned counts[WIRE_KINDS];
 	uint64_t unreachable_ms; /* until then it isn't tried */
+	bool ends_streams;       /* it closes connections after a transfer: each has its own */
 	bool is_touched;         /* something happened to it since the thread looked at it */
 	peer_t *next_touched;
 	peer_t *next; /* of all */

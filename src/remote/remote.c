@@ -160,6 +160,7 @@ static void wire_fail(remote_t *remote, wire_t *wire, knot_err_t err)
 		bool is_change = request->query.opcode == KNOT_OPCODE_UPDATE; /* the server may have made it */
 		bool is_begun = request->is_stream && request->is_answered;
 		bool is_repeated = may_repeat && !is_begun && !is_change && ++request->try_count < REMOTE_TRIES_MAX;
+		peer->ends_streams |= is_repeated && request->is_stream;
 		request->is_answered = request->is_answered && !is_repeated;
 		remote_note_end(request, err, &end);
 		if (is_repeated) {
@@ -301,6 +302,17 @@ static wire_t *peer_find_idle(const peer_t *peer)
 	return wire;
 }
 
+/* A connection whose transfer has ended, if the server lets another one follow. */
+static wire_t *peer_find_free_stream(const peer_t *peer)
+{
+	wire_t *wire = peer->ends_streams ? NULL : peer->wires;
+	while (wire != NULL && (wire->kind != WIRE_STREAM || wire->link.count > 0 || !wire->is_connected ||
+					       !link_has_room(&wire->link))) {
+		wire = wire->next;
+	}
+	return wire;
+}
+
 /* The connection for a plain question; NULL: another one is to be opened. */
 static wire_t *peer_find_plain(const peer_t *peer)
 {
@@ -378,6 +390,7 @@ static void peer_ask_streams(remote_t *remote, peer_t *peer)
 {
 	while (peer->queues[PEER_STREAMS].first != NULL) {
 		wire_t *wire = peer_find_idle(peer);
+		wire = wire != NULL ? wire : peer_find_free_stream(peer);
 		if (wire == NULL && peer->counts[WIRE_STREAM] >= REMOTE_STREAMS_MAX) {
 			return;
 		}
@@ -452,8 +465,11 @@ static bool wire_is_kept(remote_t *remote, wire_t *wire)
 /* True while it waits for more questions: as soon as one was answered, the next may be on its way here. */
 static bool wire_lingers(const remote_t *remote, wire_t *wire)
 {
-	if (wire->link.is_over || wire->kind == WIRE_STREAM || wire->idle_ms != 0) {
+	if (wire->link.is_over || wire->idle_ms != 0) {
 		return false;
+	}
+	if (wire->kind == WIRE_STREAM) { /* for the transfer that waits for a connection */
+		return wire->peer->queues[PEER_STREAMS].first != NULL && !wire->peer->ends_streams;
 	}
 	wire->empty_ms = wire->empty_ms != 0 ? wire->empty_ms : remote->now_ms;
 	return remote->now_ms - wire->empty_ms < REMOTE_LINGER_MS;

@@ -4,8 +4,10 @@
  *
  * It owns connections, over TCP and UNIX sockets, and a queue per server. Plain questions to one server share few
  * connections, and pace.h says how many are on their way; urgent ones go first; a transfer goes on the connection of
- * the question before it, or gets its own. Idle connections are kept as `remote-pool-limit` says. A server that can't
- * be reached isn't tried for `remote-retry-delay`. It knows no zone: what an answer means is up to the one who asked.
+ * the question before it, or gets its own; one that waits for a connection follows on that of a transfer that has ended
+ * (RFC 5936 4.1), unless the server was seen to close it then. Idle connections are kept as `remote-pool-limit` says. A
+ * server that can't be reached isn't tried for `remote-retry-delay`. It knows no zone: what an answer means is up to
+ * the one who asked.
  */
 #pragma once
 
@@ -17,7 +19,7 @@ typedef struct remote remote_t;
 enum {
 	REMOTE_LINKS_MAX = 4,   /* connections to one server for plain questions */
 	REMOTE_URGENT_MAX = 2,  /* for urgent ones */
-	REMOTE_STREAMS_MAX = 8, /* transfers from one server with connections of their own */
+	REMOTE_STREAMS_MAX = 8, /* transfers from one server at a time with connections of their own */
 	REMOTE_TRIES_MAX = 3,   /* a question whose connection was closed after others had been answered on it */
 };
 

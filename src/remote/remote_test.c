@@ -255,6 +255,48 @@ static void test_closed_before_a_transfer(void **state)
 	end(&world);
 }
 
+/* More transfers than connections: what waits follows on that of a transfer that has ended, until the server closes
+ * one. */
+static void test_transfers_follow_on_connections(void **state)
+{
+	(void)state;
+	enum { TRANSFERS = REMOTE_STREAMS_MAX + 4 };
+	static ask_t asks[TRANSFERS];
+	int fds[REMOTE_STREAMS_MAX];
+	uint8_t question[1024];
+	world_t world;
+	begin(&world, &(conf_server_t){ .tcp_remote_io_timeout_ms = WAIT_MS });
+	for (unsigned i = 0; i < TRANSFERS; i++) {
+		make_ask(&world, &asks[i]);
+		asks[i].request.is_stream = true;
+		assert_int_equal(remote_ask(world.remote, &asks[i].request), KNOT_OK);
+	}
+	for (unsigned i = 0; i < REMOTE_STREAMS_MAX; i++) {
+		fds[i] = accept(world.listener, NULL, NULL);
+	}
+	answer_one(fds[0]);
+	answer_one(fds[0]); /* the first that waited */
+	read_all(fds[0], question, 2);
+	read_all(fds[0], question + 2, load_be16(question));
+	close(fds[0]); /* the second isn't answered: it is asked again, and each has its own connection from now on */
+	for (unsigned i = 0; i < 3; i++) {
+		fds[0] = accept(world.listener, NULL, NULL);
+		answer_one(fds[0]);
+		assert_int_equal(read(fds[0], question, 1), 0);
+		close(fds[0]);
+	}
+	for (unsigned i = 1; i < REMOTE_STREAMS_MAX; i++) {
+		answer_one(fds[i]);
+		assert_int_equal(read(fds[i], question, 1), 0);
+		close(fds[i]);
+	}
+	for (unsigned i = 0; i < TRANSFERS; i++) {
+		wait_for_end(&asks[i]);
+		assert_int_equal(asks[i].err, KNOT_OK);
+	}
+	end(&world);
+}
+
 /* Plain questions fill their connections; an urgent one has its own. */
 static void test_urgent_passes_others(void **state)
 {
@@ -315,6 +357,7 @@ int main(void)
 		cmocka_unit_test(test_closed_without_an_answer),
 		cmocka_unit_test(test_closed_after_an_answer),
 		cmocka_unit_test(test_closed_before_a_transfer),
+		cmocka_unit_test(test_transfers_follow_on_connections),
 		cmocka_unit_test(test_urgent_passes_others),
 		cmocka_unit_test(test_stop_ends_all),
 	};
