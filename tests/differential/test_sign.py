@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Zones that src/sign signed, whole and by changes, are right for others: ldns-verify-zone, dnssec-verify and dnspython find no fault,
-and dnssec-signzone makes the same chain of NSEC or NSEC3 for the same zone. guards: RFC 4034, 4035, 5155
+"""Zones that src/sign signed, whole and by changes, are right for others: ldns-verify-zone, dnssec-verify and dnspython find no fault;
+dnssec-signzone makes the same chain of NSEC or NSEC3 for the same zone, kzonesign the same chain and signatures of the same sets for the same time.
+guards: RFC 4034, 4035, 5155
 
 Zones are random, from KNOT_SEED on: delegations with and without DS, glue, names below cuts, wildcards, empty non-terminals.
 """
@@ -149,3 +150,48 @@ def test_zones(tmp_path, bind_keys, kind, seed):
         assert ours == wanted
         assert ours == chain_by_bind(after, bind, kind, salt, iterations, bind_keys)
         before.write_text(after.read_text())
+
+
+KNOT_CONF = """\
+database:
+    storage: {folder}
+policy:
+  - id: p
+    algorithm: ecdsap256sha256
+    nsec3: {nsec3}
+    nsec3-opt-out: {opt_out}
+    nsec3-salt-length: 0
+    nsec3-iterations: 0
+    rrsig-lifetime: 14d
+    rrsig-refresh: 1d
+    cds-cdnskey-publish: none
+zone:
+  - domain: example
+    storage: {folder}
+    file: plain
+    dnssec-signing: on
+    dnssec-policy: p
+"""
+
+
+def signatures_of(path):
+    """[(owner, type covered, labels, TTLs, lifetime, flags of the key)], in order."""
+    zone = dns.zone.from_file(str(path), origin="example.", relativize=False)
+    flags = {dns.dnssec.key_id(key): key.flags for key in zone.get_rdataset("example.", "DNSKEY")}
+    return sorted((str(name).lower(), rdata.type_covered, rdata.labels, rdata.original_ttl, rdataset.ttl, rdata.expiration - rdata.inception,
+                   flags[rdata.key_tag])
+                  for name, rdataset in zone.iterate_rdatasets() if rdataset.rdtype == dns.rdatatype.RRSIG for rdata in rdataset)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(SEED, SEED + 4))
+def test_as_knot(tmp_path, kind, seed):
+    world = World(random.Random(f"knot {kind} {seed}"))
+    (tmp_path / "plain").write_text(world.text())
+    (tmp_path / "knot").mkdir()
+    (tmp_path / "knot.conf").write_text(KNOT_CONF.format(folder=tmp_path, nsec3="off" if kind == "nsec" else "on",
+                                                         opt_out="on" if kind == "opt-out" else "off"))
+    run("kzonesign", "-c", tmp_path / "knot.conf", "-o", tmp_path / "knot", "example.")
+    sign(tmp_path / "ours", kind, "-", 0, tmp_path / "plain")
+    assert chain_of(tmp_path / "ours") == chain_of(tmp_path / "knot/plain")
+    assert signatures_of(tmp_path / "ours") == signatures_of(tmp_path / "knot/plain")
