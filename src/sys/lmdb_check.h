@@ -29,6 +29,13 @@ typedef struct {
 KNOT_MUST_USE knot_err_t sys_lmdb_check(int fd, sys_lmdb_check_t *ret_check, const char **ret_what);
 
 /**
+ * The same of a file that has one named database, `name`, and nothing else; or is new, and doesn't have it yet. A
+ * process may write to the file meanwhile: a fault then may be one of what was read while it changed, so look again.
+ */
+KNOT_MUST_USE knot_err_t sys_lmdb_check_named(
+		int fd, const char *name, sys_lmdb_check_t *ret_check, const char **ret_what);
+
+/**
  * Check only what is there once: the meta pages, and that the roots of both trees are pages of the file and have the
  * head of such. Reads four pages, however large the file is. Errors and outputs as above; ret_check has `txn`, `pages`
  * and `entries`, as far as the file says.

@@ -27,7 +27,8 @@ enum {
 	KIND_LEAF = 2,
 	KIND_LARGE = 4,
 	KIND_META = 8,
-	NODE_LARGE = 1, /* flag of a leaf's node */
+	NODE_LARGE = 1, /* flags of a leaf's node */
+	NODE_TREE = 2,
 	PAGE_HEADER = 16,
 	NODE_HEADER = 8,
 	PAGE_LEN_MIN = 512,
@@ -216,7 +217,8 @@ static bool lmdb_file_check_nodes(lmdb_file_t *file, const lmdb_page_t *page, ui
 		}
 		node_head_t head;
 		memcpy(&head, page->bytes + place, sizeof(head));
-		if (page->is_leaf && head.words[2] & ~NODE_LARGE) {
+		bool is_tree = head.words[2] == NODE_TREE && lmdb_node_value_len(&head) == sizeof(lmdb_tree_t);
+		if (page->is_leaf && (head.words[2] & ~NODE_LARGE) != 0 && !is_tree) {
 			return lmdb_file_fault(file, "a node has unknown flags");
 		}
 		uint64_t len = lmdb_node_len(&head, page->is_leaf);
@@ -259,6 +261,7 @@ lmdb_node_t lmdb_page_node(const lmdb_page_t *page, unsigned index)
 		return node;
 	}
 	node.value_len = lmdb_node_value_len(&head);
+	node.is_tree = head.words[2] == NODE_TREE;
 	if (head.words[2] & NODE_LARGE) {
 		memcpy(&node.child, at + NODE_HEADER + head.key_len, sizeof(node.child));
 	} else {

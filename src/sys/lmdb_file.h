@@ -62,6 +62,7 @@ typedef struct {
 	uint64_t child;       /* branch: number of the page below; leaf with a large value: of the first page of that */
 	uint64_t value_len;   /* leaf */
 	const uint8_t *value; /* leaf: NULL if it is a large one */
+	bool is_tree;         /* leaf: the value is the description of a named database */
 } lmdb_node_t;
 
 /**

@@ -130,6 +130,9 @@ static bool lmdb_walk_entry(lmdb_walk_t *walk, const lmdb_node_t *entry)
 	if (hooks->on_entry != NULL && !walk->is_free_tree) {
 		return lmdb_key_compare(entry->key, hooks->from) < 0 || hooks->on_entry(walk, entry, hooks->ctx);
 	}
+	if (entry->is_tree) {
+		return lmdb_file_fault(&walk->file, "it has named databases");
+	}
 	if (entry->value == NULL) {
 		return lmdb_walk_large(walk, entry);
 	}
