@@ -112,24 +112,38 @@ def only(packages, *names):
     return {name: packages[name] for name in names}
 
 
+def without_dnssecutils():
+    """Ours but for the one that takes the place of tools of Knot DNS."""
+    return {name: package for name, package in ours().items() if name != "bowline-dnssecutils"}
+
+
 TOOLS = ("knot-dnsutils", "knot-dnssecutils", "libknot17", "libknot-dev", "python3-libknot")
 
 
 def test_in_place_of_knot(apt):
-    """All of ours on a machine with all of Knot 3.6's: the package knot goes, and a plug-in of it; nothing else."""
+    """All of ours on a machine with all of Knot 3.6's: the package knot goes, and a plug-in of it; nothing else but what bowline-dnssecutils is for."""
     apt.installed(knot(NEW, 17))
-    assert apt.changes("install", *ours()) == {"Inst": sorted(ours()), "Remv": ["knot", "knot-module-geoip"]}
+    assert apt.changes("install", *without_dnssecutils()) == {"Inst": sorted(without_dnssecutils()), "Remv": ["knot", "knot-module-geoip"]}
+    assert apt.changes("install", *ours()) == {"Inst": sorted(ours()), "Remv": ["knot", "knot-dnssecutils", "knot-module-geoip"]}
 
 
 def test_beside_the_tools(apt):
     apt.installed(only(knot(NEW, 17), *TOOLS))
-    assert apt.changes("install", *ours()) == {"Inst": sorted(ours()), "Remv": []}
+    assert apt.changes("install", *without_dnssecutils()) == {"Inst": sorted(without_dnssecutils()), "Remv": []}
 
 
 def test_tools_afterwards(apt):
     """The other order."""
-    apt.installed(ours())
+    apt.installed(without_dnssecutils())
     assert apt.changes("install", *TOOLS) == {"Inst": sorted(TOOLS), "Remv": []}
+
+
+def test_dnssec_tools_either_way(apt):
+    """bowline-dnssecutils and knot-dnssecutils have files of the same names: one takes the other's place."""
+    apt.installed(ours())
+    assert apt.changes("install", "knot-dnssecutils") == {"Inst": ["knot-dnssecutils", "libknot17"], "Remv": ["bowline-dnssecutils"]}
+    apt.installed(only(knot(NEW, 17), "knot-dnssecutils", "libknot17"))
+    assert apt.changes("install", "bowline-dnssecutils") == {"Inst": ["bowline-dnssecutils"], "Remv": ["knot-dnssecutils"]}
 
 
 @pytest.mark.parametrize("verb", ["upgrade", "dist-upgrade"])
