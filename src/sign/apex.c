@@ -34,7 +34,7 @@ static knot_err_t apex_make(
 	for (size_t i = 0; err == KNOT_OK && i < apex->count; i++) {
 		const sign_rr_t *rr = &apex->rrs[i];
 		bool goes = rr->type == type && (is_whole ? !is_listed(set->rdatas, set->rdata_count, rr->rdata)
-							  : is_listed(set->foreign, set->foreign_count, rr->rdata));
+							  : is_listed(set->gone, set->gone_count, rr->rdata));
 		if (goes) {
 			run->is_changed = true;
 			err = zone_txn_remove(run->txn, run->origin, type, rr->rdata);

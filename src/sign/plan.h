@@ -20,8 +20,8 @@ typedef struct {
 	uint32_t ttl;               /* seconds */
 	const knot_bytes_t *rdatas; /* borrowed: records that are to be there */
 	size_t rdata_count;
-	const knot_bytes_t *foreign; /* borrowed: records of ours that are not, for SIGN_MANAGES_INCREMENTAL */
-	size_t foreign_count;
+	const knot_bytes_t *gone; /* borrowed: records of ours that are not, for SIGN_MANAGES_INCREMENTAL */
+	size_t gone_count;
 } sign_key_set_t;
 
 typedef enum {

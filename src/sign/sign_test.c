@@ -497,8 +497,8 @@ static void test_key_sets(void **state)
 		zone_txn_t *txn;
 		zone_contents_t *zone = build_plain(is_in, 30), *signed_zone;
 		plan.manages = rows[i].manages;
-		plan.dnskey.foreign = &there[1];
-		plan.dnskey.foreign_count = 1;
+		plan.dnskey.gone = &there[1];
+		plan.dnskey.gone_count = 1;
 		plan.cds = (sign_key_set_t){ .ttl = 0, .rdatas = &cds, .rdata_count = 1 };
 		assert_int_equal(zone_txn_begin(zone, &params, &txn), KNOT_OK);
 		for (size_t k = 0; k < KNOT_LEN(there); k++) {
