@@ -214,6 +214,25 @@ def test_other_sources(knotd):
     knotd.wait(lambda: [line for line in read(knotd, REVERSE) if "TXT" not in line] == [pointer(9, "by.hand")])
 
 
+def test_a_source_leaves_the_configuration(knotd):
+    """What came from it goes when the zone is reloaded, and comes again with it."""
+    write(knotd, "other", "o A 192.0.2.40\n")
+    write(knotd, "example", "www 300 A 192.0.2.1\n")
+    write(knotd, REVERSE, "9 PTR by.hand.\n")
+    zones(knotd, {"example": (), "other": (), REVERSE: ("reverse-generate: [example, other]",)})
+    knotd.start()
+    has(knotd, REVERSE, [pointer(1, "www.example", 300), pointer(9, "by.hand"), pointer(40, "o.other")])
+    zones(knotd, {"example": (), REVERSE: ("reverse-generate: [example, other]",)})
+    knotd.knotc("reload")
+    commit(knotd, "example", "+ x 60 A 192.0.2.2")
+    has(knotd, REVERSE, [pointer(1, "www.example", 300), pointer(2, "x.example"), pointer(9, "by.hand"), pointer(40, "o.other")])
+    knotd.knotc("-b", "zone-reload", REVERSE)
+    has(knotd, REVERSE, [pointer(1, "www.example", 300), pointer(2, "x.example"), pointer(9, "by.hand")])
+    zones(knotd, {"example": (), "other": (), REVERSE: ("reverse-generate: [example, other]",)})
+    knotd.knotc("reload")
+    has(knotd, REVERSE, [pointer(1, "www.example", 300), pointer(2, "x.example"), pointer(9, "by.hand"), pointer(40, "o.other")])
+
+
 def test_sources_changed_while_the_server_was_stopped(knotd):
     write(knotd, "other", "o A 192.0.2.40\n")
     start(knotd)
