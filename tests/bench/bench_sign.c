@@ -91,7 +91,8 @@ static zone_contents_t *sign(zone_contents_t *take_zone, const zone_build_params
 	zone_contents_t *zone;
 	double each = bare_s(plan->keys[1].key);
 	zone_builder_t *builder = zone_builder_new(params->origin);
-	check(builder != NULL && zone_txn_begin(take_zone, params, &txn) == KNOT_OK, "beginning");
+	check(builder != NULL, "a builder");
+	check(zone_txn_begin(take_zone, params, &txn) == KNOT_OK, "beginning");
 	(void)lap_s();
 	double began = wall_s();
 	check(sign_zone(txn, builder, plan, &result) == KNOT_OK, "signing");

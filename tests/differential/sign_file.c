@@ -38,8 +38,8 @@ typedef struct {
 static void work_keys(work_t *work)
 {
 	dnssec_key_t *ksk, *zsk;
-	check(dnssec_key_generate(13, 256, 257, &ksk) == KNOT_OK && dnssec_key_generate(13, 256, 256, &zsk) == KNOT_OK,
-			"making keys");
+	check(dnssec_key_generate(13, 256, 257, &ksk) == KNOT_OK, "making a KSK");
+	check(dnssec_key_generate(13, 256, 256, &zsk) == KNOT_OK, "making a ZSK");
 	work->keys[0] = (sign_key_t){ ksk, true, false };
 	work->keys[1] = (sign_key_t){ zsk, false, true };
 	work->dnskeys[0] = dnssec_key_rdata(ksk);
@@ -86,7 +86,8 @@ static zone_contents_t *work_sign(const work_t *work, const zone_contents_t *zon
 	zone_contents_t *signed_zone;
 	sign_result_t result;
 	zone_builder_t *builder = zone_builder_new(work->params.origin);
-	check(builder != NULL && zone_txn_begin(zone, &work->params, &txn) == KNOT_OK, "beginning");
+	check(builder != NULL, "a builder");
+	check(zone_txn_begin(zone, &work->params, &txn) == KNOT_OK, "beginning");
 	check(sign_zone(txn, builder, &work->plan, &result) == KNOT_OK, "signing");
 	zone_txn_discard(txn);
 	check(zone_builder_finish(builder, &work->params, &signed_zone) == KNOT_OK, "building");
