@@ -224,6 +224,7 @@ knot_err_t agenda_reserve(agenda_t *agenda, size_t room)
 	if (room <= agenda->room) {
 		return KNOT_OK;
 	}
+	room += room / 4; /* so that a zone more seldom moves the events of all */
 	slot_t *slots = agenda_map(agenda_heap_bytes(room));
 	if (slots == MAP_FAILED) {
 		return KNOT_ENOMEM;

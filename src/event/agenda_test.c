@@ -212,6 +212,22 @@ static void model_compare(const agenda_t *agenda)
 	}
 }
 
+/* One zone more seldom moves the events of all others. */
+static void test_room_grows_in_parts(void **state)
+{
+	(void)state;
+	agenda_t agenda = { 0 };
+	unsigned moves = 0;
+	for (size_t room = 1000; room < 2000; room++) {
+		size_t before = agenda.room;
+		assert_int_equal(agenda_reserve(&agenda, room), KNOT_OK);
+		assert_true(agenda.room >= room);
+		moves += agenda.room != before;
+	}
+	assert_true(moves > 0 && moves <= 5);
+	agenda_deinit(&agenda);
+}
+
 static void test_random_operations(void **state)
 {
 	(void)state;
@@ -317,6 +333,7 @@ int main(void)
 		cmocka_unit_test(test_equal_times_keep_their_order),
 		cmocka_unit_test(test_parked_events_keep_their_time),
 		cmocka_unit_test(test_times_beyond_all_limits),
+		cmocka_unit_test(test_room_grows_in_parts),
 		cmocka_unit_test(test_random_operations),
 		cmocka_unit_test(test_a_million_zones),
 	};

@@ -382,9 +382,11 @@ static void reload_adopt_zones(server_t *server, const server_build_t *made)
 	removed_t removed = { .server = server, .entries = malloc((gone_count + 1) * sizeof(entry_t *)) };
 	sys_mutex_lock(&server->jobs.lock);
 	server->zones = zones;
-	zone_set_each_missing(zonedb_zones(old), zonedb_count(old), zonedb_zones(zones), zonedb_count(zones),
-			reload_remove_entry, &removed);
-	saves_entries_changed(&server->saves);
+	if (gone_count > 0) { /* else a zone more doesn't look at all others */
+		zone_set_each_missing(zonedb_zones(old), zonedb_count(old), zonedb_zones(zones), zonedb_count(zones),
+				reload_remove_entry, &removed);
+		saves_entries_changed(&server->saves);
+	}
 	pthread_cond_broadcast(&server->jobs.ended);
 	sys_mutex_unlock(&server->jobs.lock);
 	for (size_t i = 0; i < removed.count; i++) {

@@ -593,15 +593,15 @@ zonedb_t *zonedb_new(zone_t *const *zones, size_t count)
 /* ---- A set after another ---- */
 
 typedef struct {
-	zone_t **zones; /* NULL: they are only counted */
-	size_t count;
+	zone_t **zones;    /* NULL: they are only counted */
+	size_t count, max; /* max: how many there are, if `zones` isn't NULL */
 } missing_t;
 
 /* Zones of `a` that aren't in `b`; both are in canonical order. */
 static void find_missing(zone_t *const *a, size_t a_count, zone_t *const *b, size_t b_count, missing_t *missing)
 {
 	size_t at = 0;
-	for (size_t i = 0; i < a_count; i++) {
+	for (size_t i = 0; i < a_count && (missing->zones == NULL || missing->count < missing->max); i++) {
 		while (at < b_count && b[at] != a[i] && knot_name_cmp(zone_name(b[at]), zone_name(a[i])) < 0) {
 			at++;
 		}
@@ -634,10 +634,10 @@ static void set_zones_after(zonedb_t *db, const zonedb_t *old, zone_t *const *zo
 
 zonedb_t *zonedb_next(const zonedb_t *old, zone_t *const *zones, size_t count)
 {
-	missing_t coming = { .count = 0 }, going = { .count = 0 };
+	missing_t coming = { .count = 0 }, going;
 	table_t *table = old->table;
 	find_missing(zones, count, old->zones, old->count, &coming);
-	find_missing(old->zones, old->count, zones, count, &going);
+	size_t going_count = old->count - (count - coming.count); /* of those before, all that weren't found */
 	if (table->used + coming.count > (uint64_t)table->slot_count * 3 / 4) {
 		return zonedb_new(zones, count);
 	}
@@ -646,15 +646,15 @@ zonedb_t *zonedb_next(const zonedb_t *old, zone_t *const *zones, size_t count)
 	if (db == NULL) {
 		return NULL;
 	}
-	db->coming = malloc((coming.count + going.count + 1) * sizeof(zone_t *));
+	db->coming = malloc((coming.count + going_count + 1) * sizeof(zone_t *));
 	if (db->coming == NULL) {
 		zonedb_free(db);
 		return NULL;
 	}
 	db->coming_count = coming.count;
-	db->going_count = going.count;
-	coming = (missing_t){ .zones = db->coming };
-	going = (missing_t){ .zones = db->coming + db->coming_count };
+	db->going_count = going_count;
+	coming = (missing_t){ .zones = db->coming, .max = db->coming_count };
+	going = (missing_t){ .zones = db->coming + db->coming_count, .max = going_count };
 	find_missing(zones, count, old->zones, old->count, &coming);
 	find_missing(old->zones, old->count, zones, count, &going);
 	set_zones_after(db, old, zones);
