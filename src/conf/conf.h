@@ -156,6 +156,7 @@ typedef struct {
 	uint64_t journal_db_max_size; /* bytes */
 	conf_journal_mode_t journal_mode;
 	const char *kasp_db;
+	uint64_t kasp_db_max_size; /* bytes */
 	const char *timer_db;
 	uint64_t timer_db_max_size; /* bytes */
 	int64_t timer_db_sync_s;    /* CONF_TIMERS_…, or seconds */

@@ -342,6 +342,7 @@ static const conf_row_t database_rows[] = {
 	{ .name = "kasp-db", STR, CONF_AT(conf_database_t, kasp_db), .dflt = "keys", .path = CONF_PATH_STORAGE,
 	  .doc = "Directory of the database of DNSSEC keys." },
 	{ .name = "kasp-db-max-size", SIZE(5 * MEGA, MAP_MAX(100 * GIGA)), .dflt = MAP_DFLT("10G"), TUNING,
+	  CONF_AT(conf_database_t, kasp_db_max_size),
 	  .doc = "Largest size of the key database on disk." },
 	{ .name = "timer-db", STR, CONF_AT(conf_database_t, timer_db), .dflt = "timers", .path = CONF_PATH_STORAGE,
 	  RESTART,

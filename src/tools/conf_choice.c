@@ -28,15 +28,18 @@ static void conf_choice_note(void *ctx, const conf_fault_t *fault)
 	}
 }
 
-/* Read only the group that is wanted: there may be a million zones. */
-static knot_err_t conf_choice_read_db(const char *path, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)
+/* Only the group that is wanted, or all: there may be a million zones. */
+static knot_err_t conf_choice_read_db(
+		const char *path, bool is_whole, const conf_host_t *host, conf_sink_t sink, conf_t **ret_conf)
 {
+	uint64_t version;
 	static const size_t groups[] = { CONF_S_DATABASE };
 	conf_db_t *db;
 	conf_store_t *store;
 	knot_err_t err = conf_db_open(path, CONF_DB_SIZE_DEFAULT, false, sink, &db);
 	if (err == KNOT_OK) {
-		err = conf_db_read_groups(db, groups, KNOT_LEN(groups), sink, &store);
+		err = is_whole ? conf_db_read(db, sink, &store, &version)
+			       : conf_db_read_groups(db, groups, KNOT_LEN(groups), sink, &store);
 		conf_db_close(db);
 	}
 	return err == KNOT_OK ? conf_make(store, path, host, sink, ret_conf) : err;
@@ -58,11 +61,8 @@ static bool conf_choice_absolute(const char *path, char *ret_path, char *ret_err
 	return true;
 }
 
-bool conf_choice_folder(const conf_choice_t *choice, char *ret_path, char ret_error[static CONF_CHOICE_ERROR_MAX])
+static bool conf_choice_read(const conf_choice_t *choice, bool is_whole, conf_t **ret_conf, char *ret_error)
 {
-	if (choice->dir != NULL) {
-		return conf_choice_absolute(choice->dir, ret_path, ret_error);
-	}
 	const char *confdb = choice->confdb;
 	if (confdb == NULL && choice->config == NULL && conf_db_exists(conf_db_default_path())) {
 		confdb = conf_db_default_path();
@@ -72,15 +72,30 @@ bool conf_choice_folder(const conf_choice_t *choice, char *ret_path, char ret_er
 	host.version = PACKAGE_STRING;
 	char fault[CONF_CHOICE_ERROR_MAX] = "";
 	conf_sink_t sink = { conf_choice_note, fault };
-	conf_t *conf;
-	knot_err_t err = confdb != NULL ? conf_choice_read_db(confdb, &host, sink, &conf)
-					: conf_load(config, &host, sink, &conf);
+	knot_err_t err = confdb != NULL ? conf_choice_read_db(confdb, is_whole, &host, sink, ret_conf)
+					: conf_load(config, &host, sink, ret_conf);
 	if (err != KNOT_OK) {
 		snprintf(ret_error, CONF_CHOICE_ERROR_MAX, "%.4000s%s%s '%.2000s' (%s)", fault,
 				fault[0] != '\0' ? "\nerror: " : "",
 				confdb != NULL ? "failed to open configuration database"
 					       : "failed opening configuration file",
 				confdb != NULL ? confdb : config, knot_strerror(err));
+	}
+	return err == KNOT_OK;
+}
+
+bool conf_choice_load(const conf_choice_t *choice, conf_t **ret_conf, char ret_error[static CONF_CHOICE_ERROR_MAX])
+{
+	return conf_choice_read(choice, true, ret_conf, ret_error);
+}
+
+bool conf_choice_folder(const conf_choice_t *choice, char *ret_path, char ret_error[static CONF_CHOICE_ERROR_MAX])
+{
+	if (choice->dir != NULL) {
+		return conf_choice_absolute(choice->dir, ret_path, ret_error);
+	}
+	conf_t *conf;
+	if (!conf_choice_read(choice, false, &conf, ret_error)) {
 		return false;
 	}
 	bool is_good = conf_choice_absolute(choice->pick(conf), ret_path, ret_error);

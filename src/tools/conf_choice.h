@@ -22,5 +22,8 @@ static inline bool conf_choice_is_made(const conf_choice_t *choice)
 const char *conf_choice_default_config(void);
 const char *conf_choice_default_confdb(void);
 
+/** The whole configuration, for tools that don't take -D. False: `ret_error` says why not. Free it with conf_free(). */
+bool conf_choice_load(const conf_choice_t *choice, conf_t **ret_conf, char ret_error[static CONF_CHOICE_ERROR_MAX]);
+
 /** The folder; false: `ret_error` says why not. ret_path: PATH_MAX bytes. */
 bool conf_choice_folder(const conf_choice_t *choice, char *ret_path, char ret_error[static CONF_CHOICE_ERROR_MAX]);

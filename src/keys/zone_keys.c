@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/keys/zone_keys.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "libdnssec/pem_store.h"
+
+/* ---- Keystores ---- */
+
+/* The folder of a store of PEM files. KNOT_ENOTSUP: it is no such store. */
+static knot_err_t zone_keys_folder(
+		const zone_keys_env_t *env, const conf_keystore_t *store, char ret_path[static PATH_MAX])
+{
+	if (store->backend != CONF_KEYSTORE_PEM) {
+		return KNOT_ENOTSUP;
+	}
+	bool is_absolute = store->config[0] == '/';
+	int len = snprintf(ret_path, PATH_MAX, "%s%s%s", is_absolute ? "" : env->kasp_path, is_absolute ? "" : "/",
+			store->config);
+	return len > 0 && len < PATH_MAX ? KNOT_OK : KNOT_ESPACE;
+}
+
+/* Where new keys of such a role go. */
+static const conf_keystore_t *zone_keys_choose_store(const zone_keys_env_t *env, bool is_ksk)
+{
+	conf_keystores_t stores = conf_policy_keystores(env->conf, env->policy);
+	for (size_t i = 0; i < stores.count; i++) {
+		if (is_ksk || !stores.data[i]->is_ksk_only) {
+			return stores.data[i];
+		}
+	}
+	return NULL;
+}
+
+/* Get a private key from the first store that has it. */
+static knot_err_t zone_keys_get_private(const zone_keys_env_t *env, const char *id, dnssec_key_t *key)
+{
+	conf_keystores_t stores = conf_policy_keystores(env->conf, env->policy);
+	knot_err_t err = KNOT_ENOENT;
+	for (size_t i = 0; i < stores.count && err == KNOT_ENOENT; i++) {
+		char folder[PATH_MAX];
+		err = zone_keys_folder(env, stores.data[i], folder);
+		err = err == KNOT_OK ? dnssec_pem_get(folder, id, key) : err;
+	}
+	return err == KNOT_ENOENT ? KNOT_ENOPRIVATEKEY : err;
+}
+
+static void zone_keys_remove_private(const zone_keys_env_t *env, const char *id)
+{
+	conf_keystores_t stores = conf_policy_keystores(env->conf, env->policy);
+	for (size_t i = 0; i < stores.count; i++) {
+		char folder[PATH_MAX];
+		if (zone_keys_folder(env, stores.data[i], folder) == KNOT_OK) {
+			knot_err_t err = dnssec_pem_remove(folder, id);
+			(void)err; /* a private key that stays does no harm */
+		}
+	}
+}
+
+/* ---- New keys ---- */
+
+/** What the functions of a keys_maker_t need. */
+typedef struct {
+	const zone_keys_env_t *env;
+	kasp_txn_t *txn; /* to look for shared keys */
+	uint8_t public[DNSSEC_KEY_RDATA_MAX];
+	bool is_new_shared;
+	char new_shared[DNSSEC_KEY_ID_LEN + 1];
+} zone_keys_maker_t;
+
+static knot_err_t zone_keys_generate(const keys_wanted_t *wanted, kasp_key_t *ret_key, void *ctx)
+{
+	zone_keys_maker_t *maker = ctx;
+	char folder[PATH_MAX];
+	dnssec_key_t *made;
+	const conf_keystore_t *store = zone_keys_choose_store(maker->env, wanted->is_ksk);
+	knot_err_t err = store != NULL ? zone_keys_folder(maker->env, store, folder) : KNOT_ENOKEYSTORE;
+	err = err == KNOT_OK ? dnssec_key_generate(wanted->algorithm, wanted->bits, wanted->flags, &made) : err;
+	if (err != KNOT_OK) {
+		return err;
+	}
+	*ret_key = (kasp_key_t){ .algorithm = wanted->algorithm, .flags = wanted->flags, .tag = dnssec_key_tag(made) };
+	knot_bytes_t rdata = dnssec_key_rdata(made);
+	memcpy(maker->public, rdata.data + 4, rdata.len - 4);
+	ret_key->public = (knot_bytes_t){ maker->public, rdata.len - 4 };
+	err = dnssec_pem_put(folder, made, ret_key->id);
+	dnssec_key_free(made);
+	return err;
+}
+
+static void zone_keys_discard(const kasp_key_t *key, void *ctx)
+{
+	zone_keys_remove_private(((zone_keys_maker_t *)ctx)->env, key->id);
+}
+
+static knot_err_t zone_keys_share(const keys_wanted_t *wanted, kasp_key_t *ret_key, void *ctx)
+{
+	zone_keys_maker_t *maker = ctx;
+	knot_err_t err = kasp_get_shared(maker->txn, maker->env->policy->id, ret_key);
+	return err == KNOT_OK && ret_key->algorithm != wanted->algorithm ? KNOT_ENOENT : err;
+}
+
+static knot_err_t zone_keys_note_shared(const kasp_key_t *key, void *ctx)
+{
+	zone_keys_maker_t *maker = ctx;
+	maker->is_new_shared = true;
+	memcpy(maker->new_shared, key->id, sizeof(maker->new_shared));
+	return KNOT_OK;
+}
+
+knot_err_t zone_keys_roll(const zone_keys_env_t *env, zone_keys_t *keys, const conf_policy_times_t *times,
+		bool forces_ksk, bool forces_zsk, keys_outcome_t *ret_outcome)
+{
+	zone_keys_maker_t ctx = { .env = env };
+	const keys_maker_t maker = { .generate = zone_keys_generate,
+		.discard = zone_keys_discard,
+		.share = zone_keys_share,
+		.note_shared = zone_keys_note_shared,
+		.ctx = &ctx };
+	const keys_params_t params = { .policy = env->policy,
+		.zsk_lifetime_s = times->zsk_lifetime_s,
+		.key_ttl_s = keys->has_ttls ? keys->key_ttl_s : times->dnskey_ttl_s,
+		.max_ttl_s = keys->has_ttls ? keys->max_ttl_s : times->zone_max_ttl_s,
+		.now_s = env->now_s,
+		.forces_ksk = forces_ksk,
+		.forces_zsk = forces_zsk };
+	knot_err_t err = kasp_begin(env->kasp, false, &ctx.txn);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = keys_run(&keys->set, &params, &maker, ret_outcome);
+	kasp_abort(ctx.txn);
+	if (err == KNOT_OK && ctx.is_new_shared) {
+		kasp_txn_t *txn;
+		err = kasp_begin(env->kasp, true, &txn);
+		err = err == KNOT_OK ? kasp_put_shared(txn, env->policy->id, env->zone, ctx.new_shared) : err;
+		err = err == KNOT_OK ? kasp_commit(txn) : err;
+	}
+	return err;
+}
+
+/* ---- Reading and writing ---- */
+
+typedef struct {
+	keys_set_t *set;
+	knot_err_t err;
+} zone_keys_list_t;
+
+static bool zone_keys_take(const kasp_key_t *key, void *ctx)
+{
+	zone_keys_list_t *list = ctx;
+	list->err = keys_set_add(list->set, key);
+	return list->err == KNOT_OK;
+}
+
+/* What isn't kept is no failure. */
+static knot_err_t zone_keys_or_none(knot_err_t err, bool *ret_has)
+{
+	*ret_has = err == KNOT_OK;
+	return err == KNOT_ENOENT ? KNOT_OK : err;
+}
+
+knot_err_t zone_keys_load(const zone_keys_env_t *env, zone_keys_t *ret_keys)
+{
+	kasp_txn_t *txn;
+	*ret_keys = (zone_keys_t){ .has_ttls = false };
+	zone_keys_list_t list = { &ret_keys->set, KNOT_OK };
+	knot_err_t err = kasp_begin(env->kasp, false, &txn);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = kasp_each_key(txn, env->zone, zone_keys_take, &list);
+	err = err == KNOT_OK ? list.err : err;
+	err = err == KNOT_OK ? zone_keys_or_none(kasp_get_ttls(txn, env->zone, &ret_keys->max_ttl_s,
+								 &ret_keys->key_ttl_s),
+					       &ret_keys->has_ttls)
+			     : err;
+	err = err == KNOT_OK ? zone_keys_or_none(kasp_get_salt(txn, env->zone, ret_keys->salt, &ret_keys->salt_len,
+								 &ret_keys->salt_made_s),
+					       &ret_keys->has_salt)
+			     : err;
+	kasp_abort(txn);
+	if (err != KNOT_OK) {
+		zone_keys_done(ret_keys);
+	}
+	return err;
+}
+
+/* A deleted key: its private key goes later, now, or stays with another zone. */
+static knot_err_t zone_keys_delete(const zone_keys_env_t *env, kasp_txn_t *txn, const kasp_key_t *key,
+		uint32_t trash_delay_s, bool *ret_is_private_gone)
+{
+	bool is_used = false;
+	knot_err_t err = kasp_drop_key(txn, env->zone, key->id, &is_used);
+	*ret_is_private_gone = err == KNOT_OK && !is_used && trash_delay_s == 0;
+	if (err != KNOT_OK || is_used || trash_delay_s == 0) {
+		return err == KNOT_ENOENT ? KNOT_OK : err;
+	}
+	kasp_trash_t trash = { .discard_s = env->now_s + trash_delay_s,
+		.deleted_s = env->now_s,
+		.tag = key->tag,
+		.algorithm = key->algorithm,
+		.is_ksk = key->is_ksk,
+		.is_zsk = key->is_zsk };
+	memcpy(trash.id, key->id, sizeof(trash.id));
+	return kasp_put_trash(txn, env->zone, &trash);
+}
+
+knot_err_t zone_keys_save(const zone_keys_env_t *env, zone_keys_t *keys, const conf_policy_times_t *times,
+		const keys_outcome_t *outcome)
+{
+	kasp_txn_t *txn;
+	bool is_gone[KEYS_DELETED_MAX] = { false };
+	knot_err_t err = kasp_begin(env->kasp, true, &txn);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	for (size_t i = 0; i < keys->set.count && err == KNOT_OK; i++) {
+		err = kasp_put_key(txn, env->zone, &keys->set.keys[i]);
+	}
+	for (size_t i = 0; i < outcome->deleted_count && err == KNOT_OK; i++) {
+		err = zone_keys_delete(env, txn, &outcome->deleted[i], times->trash_delay_s, &is_gone[i]);
+	}
+	const knot_bytes_t salt = { keys->salt, keys->salt_len };
+	err = err == KNOT_OK ? kasp_put_salt(txn, env->zone, salt, keys->salt_made_s) : err;
+	err = err == KNOT_OK ? kasp_put_ttls(txn, env->zone, times->zone_max_ttl_s, times->dnskey_ttl_s) : err;
+	if (err != KNOT_OK) {
+		kasp_abort(txn);
+		return err;
+	}
+	err = kasp_commit(txn);
+	for (size_t i = 0; i < outcome->deleted_count && err == KNOT_OK; i++) {
+		if (is_gone[i]) {
+			zone_keys_remove_private(env, outcome->deleted[i].id);
+		}
+	}
+	return err;
+}
+
+/* ---- Salt ---- */
+
+uint64_t zone_keys_salt_due(const zone_keys_env_t *env, const zone_keys_t *keys)
+{
+	const conf_policy_t *policy = env->policy;
+	if (!policy->has_nsec3 || policy->salt_len == 0) {
+		return 0;
+	}
+	return policy->salt_lifetime_s > 0 ? keys->salt_made_s + (uint64_t)policy->salt_lifetime_s : 0;
+}
+
+knot_err_t zone_keys_resalt(const zone_keys_env_t *env, zone_keys_t *keys)
+{
+	const conf_policy_t *policy = env->policy;
+	if (!policy->has_nsec3) {
+		return KNOT_OK;
+	}
+	if (keys->has_salt && keys->salt_made_s > env->now_s) {
+		return KNOT_EINVAL;
+	}
+	uint64_t due_s = zone_keys_salt_due(env, keys);
+	bool is_due = !keys->has_salt || keys->salt_len != policy->salt_len ||
+		      (policy->salt_len > 0 && keys->salt_made_s == 0) || (due_s != 0 && due_s <= env->now_s);
+	if (!is_due) {
+		return KNOT_OK;
+	}
+	if (policy->salt_len > 0 && getrandom(keys->salt, policy->salt_len, 0) != policy->salt_len) {
+		return KNOT_ECRYPTO;
+	}
+	keys->salt_len = policy->salt_len;
+	keys->salt_made_s = env->now_s;
+	keys->has_salt = keys->is_salt_new = true;
+	return KNOT_OK;
+}
+
+/* ---- Private keys ---- */
+
+static knot_err_t zone_keys_open_one(const zone_keys_env_t *env, zone_keys_t *keys, size_t index, bool is_revoked)
+{
+	const kasp_key_t *key = &keys->set.keys[index];
+	uint8_t rdata[DNSSEC_KEY_RDATA_MAX];
+	dnssec_key_t *opened;
+	size_t len = keys_dnskey(key, is_revoked, rdata);
+	knot_err_t err = dnssec_key_from_rdata((knot_bytes_t){ rdata, len }, &opened);
+	if (err == KNOT_OK) {
+		err = zone_keys_get_private(env, key->id, opened);
+		if (err != KNOT_OK) {
+			dnssec_key_free(opened);
+		}
+	}
+	if (err != KNOT_OK) {
+		snprintf(keys->reason, sizeof(keys->reason), "key %u, id %s: %s", key->tag, key->id,
+				knot_strerror(err));
+		return err;
+	}
+	keys->opened[index] = opened;
+	return KNOT_OK;
+}
+
+knot_err_t zone_keys_open(const zone_keys_env_t *env, zone_keys_t *keys)
+{
+	const keys_set_t *set = &keys->set;
+	bool is_checked = (env->policy->unsafe.bits & CONF_UNSAFE_KEYSET) == 0;
+	knot_err_t err = is_checked ? keys_check(set->keys, set->count, env->policy->is_offline_ksk, env->now_s)
+				    : KNOT_OK;
+	if (err != KNOT_OK) {
+		return err;
+	}
+	keys->opened = calloc(set->count + 1, sizeof(dnssec_key_t *));
+	if (keys->opened == NULL) {
+		return KNOT_ENOMEM;
+	}
+	keys->opened_count = set->count;
+	for (size_t i = 0; i < set->count && err == KNOT_OK; i++) {
+		keys_use_t use = keys_use(set->keys, set->count, i, env->now_s);
+		bool signs_keys = keys_signs_keys(&set->keys[i], &use) && !env->policy->is_offline_ksk;
+		if (signs_keys || keys_signs_zone(&set->keys[i], &use)) {
+			err = zone_keys_open_one(env, keys, i, use.is_revoked);
+		}
+	}
+	return err;
+}
+
+void zone_keys_done(zone_keys_t *keys)
+{
+	for (size_t i = 0; i < keys->opened_count; i++) {
+		dnssec_key_free(keys->opened[i]);
+	}
+	free(keys->opened);
+	keys_set_done(&keys->set);
+	*keys = (zone_keys_t){ .has_ttls = false };
+}

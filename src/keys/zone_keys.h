@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * The keys of one zone on their way from the key database and the keystores to the signer, and back.
+ *
+ * zone_keys_load() reads what is kept of the zone, zone_keys_roll() does what is due (roll.h) and stores new private
+ * keys, zone_keys_save() writes the key database in one transaction, zone_keys_open() gets the private keys that sign.
+ * A failure before zone_keys_save() leaves the database as it was. Files and the database are touched here, nothing is
+ * logged. One thread; other processes may work on the database meanwhile.
+ */
+#pragma once
+
+#include "src/conf/conf.h"
+#include "src/kasp/kasp.h"
+#include "src/keys/records.h"
+#include "src/keys/roll.h"
+
+/** Whose keys, and where they are. Borrowed. */
+typedef struct {
+	const conf_t *conf;
+	const conf_policy_t *policy;
+	kasp_t *kasp;
+	const char *kasp_path; /* its folder, absolute: what relative folders of keystores are joined with */
+	knot_name_t zone;      /* lower case */
+	uint64_t now_s;
+} zone_keys_env_t;
+
+enum { ZONE_KEYS_REASON_MAX = 320 };
+
+/** Zero: none. Free it with zone_keys_done(). */
+typedef struct {
+	keys_set_t set;
+	bool has_ttls, has_salt;
+	uint32_t max_ttl_s, key_ttl_s; /* when the keys were saved last */
+	uint8_t salt[KASP_SALT_MAX];
+	size_t salt_len;
+	uint64_t salt_made_s;
+	bool is_salt_new;
+	dnssec_key_t **opened; /* owned: by index of the set; NULL: it doesn't sign */
+	size_t opened_count;
+	char reason[ZONE_KEYS_REASON_MAX]; /* of the last failure: which key and store; "": nothing to add */
+} zone_keys_t;
+
+/** Read what is kept of the zone. KNOT_EMALF: a record is damaged. KNOT_ENOMEM, KNOT_EFILE. */
+KNOT_MUST_USE knot_err_t zone_keys_load(const zone_keys_env_t *env, zone_keys_t *ret_keys);
+
+/**
+ * Do what is due with the keys. times, max_ttl_s: of the zone as it is; what was saved counts for delays. Errors of
+ * keys_run() and of storing private keys; KNOT_ENOKEYSTORE: no store takes such keys.
+ */
+KNOT_MUST_USE knot_err_t zone_keys_roll(const zone_keys_env_t *env, zone_keys_t *keys, const conf_policy_times_t *times,
+		bool forces_ksk, bool forces_zsk, keys_outcome_t *ret_outcome);
+
+/**
+ * Make a new salt if the policy wants one now: another length, never made, or too old. Nothing happens without NSEC3.
+ * KNOT_EINVAL: the stored salt was made in the future.
+ */
+KNOT_MUST_USE knot_err_t zone_keys_resalt(const zone_keys_env_t *env, zone_keys_t *keys);
+
+/** When the salt is due; 0: never. */
+uint64_t zone_keys_salt_due(const zone_keys_env_t *env, const zone_keys_t *keys);
+
+/** Write all to the key database: keys, those that were deleted, salt, TTLs. Private keys of deleted keys that no zone
+ * has go, or are noted as trash. */
+KNOT_MUST_USE knot_err_t zone_keys_save(const zone_keys_env_t *env, zone_keys_t *keys, const conf_policy_times_t *times,
+		const keys_outcome_t *outcome);
+
+/** Get the private keys that sign now. KNOT_EKEYSET, KNOT_ENOSIGNKEYS: of keys_check(). KNOT_ENOPRIVATEKEY: one is in
+ * no store; keys->reason says which. */
+KNOT_MUST_USE knot_err_t zone_keys_open(const zone_keys_env_t *env, zone_keys_t *keys);
+
+void zone_keys_done(zone_keys_t *keys);

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * kzonesign: signs a zone file by the zone's policy and keys; see doc/man/kzonesign.1.
+ */
+#include "libknot/base/number.h"
+#include "src/conf/conf.h"
+#include "src/sign/by_keys.h"
+#include "src/sign/sign.h"
+#include "src/tools/conf_choice.h"
+#include "src/zone/dump.h"
+
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct {
+	conf_choice_t choice;
+	const char *out_dir; /* NULL: the zone file is replaced */
+	const char *zone;
+	bool may_roll;
+	uint64_t now_s;
+} params_t;
+
+/** The zone on its way. Zero: nothing. */
+typedef struct {
+	const params_t *params;
+	conf_t *conf; /* owned */
+	conf_zone_t settings;
+	kasp_t *kasp;              /* owned */
+	zone_contents_t *contents; /* owned */
+	zone_keys_t keys;          /* owned */
+	zone_keys_env_t env;
+	conf_policy_times_t times;
+	keys_outcome_t outcome;
+	sign_result_t result;
+	bool has_rolled;
+	char path[PATH_MAX]; /* of the zone file */
+} zonesign_t;
+
+__attribute__((format(printf, 2, 3))) static void zonesign_say(const char *level, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	fflush(stdout);
+	fprintf(stderr, "%s: ", level);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+}
+
+static void zonesign_help(void)
+{
+	printf("Usage: kzonesign [-c | -C <path>] [parameters] <zone_name>\n"
+	       "\n"
+	       "Parameters:\n"
+	       " -c, --config <file>      Path to a textual configuration file.\n"
+	       "                           (default %s)\n"
+	       " -C, --confdb <dir>       Path to a configuration database directory.\n"
+	       "                           (default %s)\n"
+	       " -o, --outdir <dir_name>  Output directory.\n"
+	       " -r, --rollover           Allow key rollovers and NSEC3 re-salt.\n"
+	       " -t, --time <timestamp>   Current time specification.\n"
+	       "                           (default current UNIX time)\n"
+	       " -h, --help               Print the program help.\n"
+	       " -V, --version            Print the program version.\n",
+			conf_choice_default_config(), conf_choice_default_confdb());
+}
+
+/* ---- What the zone is ---- */
+
+static bool zonesign_read_conf(zonesign_t *sign)
+{
+	char error[CONF_CHOICE_ERROR_MAX];
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_t name;
+	size_t index;
+	if (knot_name_scan(knot_str_of(sign->params->zone), knot_name_root, wire, &name) != KNOT_OK) {
+		zonesign_say("error", "invalid zone name '%s'", sign->params->zone);
+		zonesign_help();
+		return false;
+	}
+	if (!conf_choice_load(&sign->params->choice, &sign->conf, error)) {
+		zonesign_say("error", "%s", error);
+		return false;
+	}
+	if (!conf_zone_find(sign->conf, name, &index)) {
+		zonesign_say("error", "zone '%s' not configured", sign->params->zone);
+		return false;
+	}
+	sign->settings = conf_zone(sign->conf, index);
+	if (sign->settings.policy.count == 0) {
+		zonesign_say("warning", "DNSSEC policy not configured for zone '%s', taking defaults",
+				sign->params->zone);
+	}
+	return true;
+}
+
+static void zonesign_on_message(const zone_message_t *message, void *ctx)
+{
+	static const char *const levels[] = {
+		[ZONE_MESSAGE_NOTICE] = "notice",
+		[ZONE_MESSAGE_WARNING] = "warning",
+		[ZONE_MESSAGE_ERROR] = "error",
+	};
+	(void)ctx;
+	zonesign_say(levels[message->level], "%s", message->text);
+}
+
+static zone_build_params_t zonesign_build_params(const zonesign_t *sign)
+{
+	return (zone_build_params_t){ .origin = sign->settings.name,
+		.default_ttl = sign->settings.default_ttl,
+		.checks = ZONE_CHECKS_SOFT,
+		.size_max = sign->settings.zone_max_size,
+		.now_s = sign->params->now_s,
+		.on_message = zonesign_on_message };
+}
+
+static bool zonesign_load_zone(zonesign_t *sign)
+{
+	zone_build_params_t params = zonesign_build_params(sign);
+	knot_err_t err = conf_zone_file(&sign->settings, sign->path, sizeof(sign->path));
+	err = err == KNOT_OK ? zone_build_file(sign->path, &params, &sign->contents) : err;
+	if (err != KNOT_OK) {
+		zonesign_say("error", "failed to load zone contents (%s)", knot_strerror(err));
+	}
+	return err == KNOT_OK;
+}
+
+/* ---- Keys ---- */
+
+static bool zonesign_take_ttl(const zone_rr_t *rr, void *ctx)
+{
+	if (rr->type == KNOT_TYPE_SOA) {
+		*(uint32_t *)ctx = rr->ttl;
+	}
+	return true;
+}
+
+static knot_err_t zonesign_open_kasp(zonesign_t *sign)
+{
+	char reason[KASP_REASON_MAX];
+	const conf_database_t *database = &sign->conf->database;
+	const kasp_params_t params = { .path = database->kasp_db, .size_max = database->kasp_db_max_size };
+	knot_err_t err = kasp_open(&params, reason, &sign->kasp);
+	if (err != KNOT_OK) {
+		zonesign_say("error", "failed to open key database (%s)",
+				reason[0] != '\0' ? reason : knot_strerror(err));
+	}
+	return err;
+}
+
+static void zonesign_describe_zone(zonesign_t *sign)
+{
+	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
+	uint32_t soa_ttl_s = 0;
+	if (scratch != NULL) {
+		(void)zone_each_of_node(sign->contents, sign->contents->apex, scratch, zonesign_take_ttl, &soa_ttl_s);
+		free(scratch);
+	}
+	sign->env = (zone_keys_env_t){ .conf = sign->conf,
+		.policy = conf_zone_policy(sign->conf, &sign->settings),
+		.kasp = sign->kasp,
+		.kasp_path = sign->conf->database.kasp_db,
+		.zone = sign->settings.name,
+		.now_s = sign->params->now_s };
+	sign->times = conf_policy_times(sign->env.policy, sign->env.zone, soa_ttl_s, sign->contents->max_ttl);
+}
+
+/* A zone without any keys gets its first ones, also if keys may not be rolled. */
+static knot_err_t zonesign_roll(zonesign_t *sign)
+{
+	bool is_first = sign->keys.set.count == 0;
+	if (is_first && !sign->params->may_roll) {
+		zonesign_say("error", "[%s] DNSSEC, no keys are available", sign->params->zone);
+		zonesign_say("error", "[%s] DNSSEC, failed to load keys (%s)", sign->params->zone,
+				knot_strerror(KNOT_ENOSIGNKEYS));
+	}
+	if (!is_first && !sign->params->may_roll) {
+		return KNOT_OK;
+	}
+	sign->has_rolled = true;
+	knot_err_t err = zone_keys_roll(&sign->env, &sign->keys, &sign->times, false, false, &sign->outcome);
+	return err == KNOT_OK ? zone_keys_resalt(&sign->env, &sign->keys) : err;
+}
+
+static knot_err_t zonesign_get_keys(zonesign_t *sign)
+{
+	knot_err_t err = zone_keys_load(&sign->env, &sign->keys);
+	err = err == KNOT_OK ? zonesign_roll(sign) : err;
+	bool is_new = err == KNOT_OK && (sign->outcome.is_changed || sign->keys.is_salt_new);
+	err = is_new ? zone_keys_save(&sign->env, &sign->keys, &sign->times, &sign->outcome) : err;
+	return err == KNOT_OK ? zone_keys_open(&sign->env, &sign->keys) : err;
+}
+
+/* ---- Signing ---- */
+
+static knot_err_t zonesign_make(zonesign_t *sign, const sign_plan_t *plan)
+{
+	zone_build_params_t params = zonesign_build_params(sign);
+	zone_txn_t *txn = NULL;
+	zone_builder_t *builder = zone_builder_new(params.origin);
+	knot_err_t err = builder != NULL ? zone_txn_begin(sign->contents, &params, &txn) : KNOT_ENOMEM;
+	err = err == KNOT_OK ? sign_zone(txn, builder, plan, &sign->result) : err;
+	zone_txn_discard(txn);
+	if (err != KNOT_OK) {
+		zone_builder_discard(builder);
+		return err;
+	}
+	zone_contents_free(sign->contents); /* the builder has all of it */
+	sign->contents = NULL;
+	return zone_builder_finish(builder, &params, &sign->contents);
+}
+
+static bool zonesign_sign(zonesign_t *sign)
+{
+	sign_by_keys_t by_keys = { .keys = NULL };
+	knot_err_t err = zonesign_get_keys(sign);
+	err = err == KNOT_OK ? sign_by_keys(&sign->env, &sign->keys, &sign->times, &by_keys) : err;
+	err = err == KNOT_OK ? zonesign_make(sign, &by_keys.plan) : err;
+	sign_by_keys_done(&by_keys);
+	if (err != KNOT_OK) {
+		zonesign_say("error", "failed to sign the zone (%s%s%s)", knot_strerror(err),
+				sign->keys.reason[0] != '\0' ? ", " : "", sign->keys.reason);
+	}
+	return err == KNOT_OK;
+}
+
+/* ---- Writing ---- */
+
+/* The path of the zone file, or of one with its name in the other folder. */
+static bool zonesign_out_path(const zonesign_t *sign, char ret_path[static PATH_MAX])
+{
+	const char *name = strrchr(sign->path, '/');
+	int len = sign->params->out_dir == NULL ? snprintf(ret_path, PATH_MAX, "%s", sign->path)
+						: snprintf(ret_path, PATH_MAX, "%s/%s", sign->params->out_dir,
+								  name != NULL ? name + 1 : sign->path);
+	return len > 0 && len < PATH_MAX;
+}
+
+/* Beside the file first, so that a failure leaves that as it is. */
+static knot_err_t zonesign_write_to(const zonesign_t *sign, const char *path)
+{
+	char temporary[PATH_MAX];
+	struct stat old;
+	const zone_dump_params_t params = { .program = PACKAGE_STRING, .now_s = (uint64_t)time(NULL) };
+	if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= (int)sizeof(temporary)) {
+		return KNOT_ESPACE;
+	}
+	int fd = mkstemp(temporary);
+	if (fd < 0) {
+		return knot_err_of_errno(errno);
+	}
+	(void)fchmod(fd, stat(path, &old) == 0 ? old.st_mode & 0777 : 0640);
+	knot_err_t err = zone_dump(sign->contents, fd, &params);
+	err = err == KNOT_OK && fsync(fd) != 0 ? knot_err_of_errno(errno) : err;
+	err = close(fd) != 0 && err == KNOT_OK ? knot_err_of_errno(errno) : err;
+	if (err == KNOT_OK && rename(temporary, path) != 0) {
+		err = knot_err_of_errno(errno);
+	}
+	if (err != KNOT_OK) {
+		(void)unlink(temporary);
+	}
+	return err;
+}
+
+static bool zonesign_write(const zonesign_t *sign)
+{
+	char path[PATH_MAX] = "";
+	knot_err_t err = zonesign_out_path(sign, path) ? zonesign_write_to(sign, path) : KNOT_ESPACE;
+	if (err != KNOT_OK && sign->params->out_dir != NULL) {
+		zonesign_say("error", "failed to flush signed zone to '%s' file (%s)", sign->params->out_dir,
+				knot_strerror(err));
+	} else if (err != KNOT_OK) {
+		zonesign_say("error", "failed to update zone file '%s' (%s)", path, knot_strerror(err));
+	}
+	return err == KNOT_OK;
+}
+
+/* ---- What comes next ---- */
+
+static uint64_t zonesign_earlier(uint64_t a_s, uint64_t b_s)
+{
+	return a_s == 0 || (b_s != 0 && b_s < a_s) ? b_s : a_s;
+}
+
+static bool zonesign_waits_for_parent(const zonesign_t *sign)
+{
+	const keys_set_t *set = &sign->keys.set;
+	for (size_t i = 0; i < set->count; i++) {
+		if (keys_use(set->keys, set->count, i, sign->params->now_s).is_ready) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void zonesign_report(const zonesign_t *sign)
+{
+	uint64_t expires_s = sign->result.earliest_expiration_s;
+	printf("Next signing: %" PRIu64 "\n",
+			expires_s > sign->times.refresh_s ? expires_s - sign->times.refresh_s : 0);
+	if (!sign->has_rolled) {
+		return;
+	}
+	uint64_t action_s = sign->outcome.next.kind != KEYS_NOTHING ? sign->outcome.next.due_s : 0;
+	printf("Next roll-over: %" PRIu64 "\n", zonesign_earlier(action_s, sign->outcome.next_timer_s));
+	uint64_t salt_s = zone_keys_salt_due(&sign->env, &sign->keys);
+	if (salt_s != 0) {
+		printf("Next NSEC3 re-salt: %" PRIu64 "\n", salt_s);
+	}
+	if (zonesign_waits_for_parent(sign)) {
+		printf("KSK submission to parent zone needed\n");
+	}
+}
+
+static bool zonesign_run(const params_t *params)
+{
+	zonesign_t *sign = calloc(1, sizeof(*sign));
+	if (sign == NULL) {
+		zonesign_say("error", "%s", knot_strerror(KNOT_ENOMEM));
+		return false;
+	}
+	sign->params = params;
+	bool is_good = zonesign_read_conf(sign) && zonesign_load_zone(sign) && zonesign_open_kasp(sign) == KNOT_OK;
+	if (is_good) {
+		zonesign_describe_zone(sign);
+		is_good = zonesign_sign(sign) && zonesign_write(sign);
+	}
+	if (is_good) {
+		zonesign_report(sign);
+	}
+	zone_keys_done(&sign->keys);
+	zone_contents_free(sign->contents);
+	kasp_close(sign->kasp);
+	conf_free(sign->conf);
+	free(sign);
+	return is_good;
+}
+
+/* ---- Options ---- */
+
+typedef enum { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_WRONG } options_t;
+
+static bool zonesign_choose(const char **choice, const char *value, conf_choice_t *choices)
+{
+	if (conf_choice_is_made(choices)) {
+		zonesign_say("error", "configuration already initialized");
+		return false;
+	}
+	*choice = value;
+	return true;
+}
+
+static bool zonesign_read_time(const char *text, uint64_t *ret_s)
+{
+	char *end;
+	errno = 0;
+	unsigned long long number = strtoull(text, &end, 10);
+	bool is_time = text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && number > 0 &&
+		       number <= UINT32_MAX;
+	if (is_time) {
+		*ret_s = number;
+	}
+	return is_time;
+}
+
+static options_t zonesign_option(int c, params_t *params)
+{
+	switch (c) {
+	case 'c': return zonesign_choose(&params->choice.config, optarg, &params->choice) ? OPTIONS_RUN : OPTIONS_WRONG;
+	case 'C': return zonesign_choose(&params->choice.confdb, optarg, &params->choice) ? OPTIONS_RUN : OPTIONS_WRONG;
+	case 'o': params->out_dir = optarg; return OPTIONS_RUN;
+	case 'r': params->may_roll = true; return OPTIONS_RUN;
+	case 't':
+		if (zonesign_read_time(optarg, &params->now_s)) {
+			return OPTIONS_RUN;
+		}
+		zonesign_help();
+		return OPTIONS_WRONG;
+	case 'h': zonesign_help(); return OPTIONS_DONE;
+	case 'V': printf("kzonesign (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION); return OPTIONS_DONE;
+	default: zonesign_help(); return OPTIONS_WRONG;
+	}
+}
+
+static options_t zonesign_options(int argc, char **argv, params_t *params)
+{
+	static const struct option known[] = {
+		{ "config", required_argument, NULL, 'c' },
+		{ "confdb", required_argument, NULL, 'C' },
+		{ "outdir", required_argument, NULL, 'o' },
+		{ "rollover", no_argument, NULL, 'r' },
+		{ "time", required_argument, NULL, 't' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ 0 },
+	};
+	int c;
+	while ((c = getopt_long(argc, argv, "c:C:o:rt:hV", known, NULL)) != -1) {
+		options_t found = zonesign_option(c, params);
+		if (found != OPTIONS_RUN) {
+			return found;
+		}
+	}
+	if (argc != optind + 1) {
+		zonesign_say("error", "missing zone name");
+		zonesign_help();
+		return OPTIONS_WRONG;
+	}
+	params->zone = argv[optind];
+	return OPTIONS_RUN;
+}
+
+int main(int argc, char **argv)
+{
+	params_t params = { .now_s = (uint64_t)time(NULL) };
+	options_t options = zonesign_options(argc, argv, &params);
+	bool is_good = options == OPTIONS_DONE || (options == OPTIONS_RUN && zonesign_run(&params));
+	bool is_written = fflush(stdout) == 0 && !ferror(stdout);
+	return is_good && is_written ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""kzonesign, alone and beside Debian's: the same key database, the same records, zones that validators accept."""
+import re
+import shutil
+import subprocess
+import time
+
+import dns.rdatatype
+import dns.zone
+import pytest
+
+from harness.server import built
+
+pytestmark = pytest.mark.ours
+
+KEYMGR, PEER = "/usr/sbin/keymgr", "/usr/bin/kzonesign"
+DAY = 86400
+ZONE = ("$ORIGIN example.com.\n$TTL 3600\n@ SOA ns host 5 3600 600 86400 300\n@ NS ns\nns A 192.0.2.1\nwww A 192.0.2.2\nwww AAAA 2001:db8::1\n"
+        "*.wild TXT \"any\"\nempty.non.terminal A 192.0.2.4\nsub NS ns.sub\nns.sub A 192.0.2.3\nsecure NS ns.secure\nns.secure A 192.0.2.5\n"
+        "secure DS 1 13 2 0000000000000000000000000000000000000000000000000000000000000000\nalias CNAME www\n")
+
+
+class Signer:
+    def __init__(self, folder, policy=""):
+        self.dir, self.file = folder, folder / "example.com.zone"
+        self.configure(policy)
+        self.write(ZONE)
+
+    def configure(self, policy):
+        text = f"policy:\n  - id: p\n{policy}" if policy else ""
+        uses = "    dnssec-policy: p\n" if policy else ""
+        (self.dir / "knot.conf").write_text(f"database:\n  storage: {self.dir}\n{text}zone:\n  - domain: example.com\n    storage: {self.dir}\n{uses}")
+
+    def write(self, text):
+        self.file.write_text(text)
+
+    def run(self, *arguments, program=None, zone="example.com"):
+        command = [program or built("kzonesign", "tools"), "-c", self.dir / "knot.conf", *arguments, zone]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+    def sign(self, *arguments, program=None):
+        done = self.run(*arguments, program=program)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def keys(self):
+        """{tag: {timer or attribute: value}} as Debian's keymgr lists them."""
+        done = subprocess.run([KEYMGR, "-c", self.dir / "knot.conf", "example.com", "list", "-e"], capture_output=True, text=True, check=True)
+        return {int(fields["tag"]): fields for fields in (dict(re.findall(r"(\S+?)=(\S+)", line)) for line in done.stdout.splitlines())}
+
+    def validate(self, when=None):
+        """By two validators."""
+        at = [] if when is None else [time.strftime("%Y%m%d%H%M%S", time.gmtime(when))]
+        ldns = ["ldns-verify-zone", *(["-t", *at] if at else []), self.file]
+        done = subprocess.run(ldns, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        if when is None:
+            one_key = ["-z"] if "single-type-signing: on" in (self.dir / "knot.conf").read_text() else []
+            done = subprocess.run(["dnssec-verify", "-q", *one_key, "-o", "example.com", self.file], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stdout + done.stderr
+
+    def zone(self):
+        return dns.zone.from_file(str(self.file), origin="example.com.", relativize=False)
+
+    def records(self):
+        return sorted((name, ttl, rdata.to_text()) for name, ttl, rdata in self.zone().iterate_rdatas())
+
+    def sets(self):
+        """{(owner, type, covers): (TTL, RDATAs)} but what signatures consist of: of them type, algorithm, labels, TTL, tag."""
+        found = {}
+        for name, ttl, rdata in self.zone().iterate_rdatas():
+            is_sig = rdata.rdtype == dns.rdatatype.RRSIG
+            what = (rdata.algorithm, rdata.labels, rdata.original_ttl, rdata.key_tag) if is_sig else rdata.to_text()
+            found.setdefault((name, rdata.rdtype, rdata.type_covered if is_sig else 0), set()).add((ttl, what))
+        return found
+
+
+@pytest.fixture
+def signer(directory):
+    return Signer(directory)
+
+
+POLICIES = {
+    "nsec": "", "nsec3": "    nsec3: on\n    nsec3-salt-length: 8\n", "opt-out": "    nsec3: on\n    nsec3-opt-out: on\n    nsec3-iterations: 2\n",
+    "csk": "    single-type-signing: on\n", "rsa": "    algorithm: rsasha256\n    zsk-size: 1024\n    ksk-size: 1024\n",
+    "ed25519": "    algorithm: ed25519\n    reproducible-signing: on\n", "p384": "    algorithm: ecdsap384sha384\n    signing-threads: 4\n",
+    "cds": "    cds-cdnskey-publish: none\n    dnskey-ttl: 100\n",
+}
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=list(POLICIES))
+def test_like_debians(directory, policy):
+    """Both sign with the same keys: validators accept both, and but for times and signatures' bytes the zones are the same."""
+    ours = Signer(directory, POLICIES[policy] + "    rrsig-lifetime: 10d\n    rrsig-refresh: 2d\n    rrsig-pre-refresh: 1h\n")
+    ours.sign("-r")
+    ours.validate()
+    ours_sets = ours.sets()
+    ours.write(ZONE)
+    ours.sign(program=PEER)
+    ours.validate()
+    assert ours_sets == ours.sets()
+    # What the other one signed stays as it is.
+    before = ours.records()
+    ours.sign()
+    assert before == ours.records()
+
+
+def test_first_keys(signer):
+    done = signer.run()
+    assert done.returncode == 0
+    assert re.fullmatch(r"Next signing: \d+\nNext roll-over: \d+\nKSK submission to parent zone needed\n", done.stdout)
+    assert "DNSSEC policy not configured for zone 'example.com', taking defaults" in done.stderr
+    assert "no keys are available" in done.stderr
+    keys = signer.keys()
+    assert sorted((key["ksk"], key["zsk"], key["algorithm"]) for key in keys.values()) == [("no", "yes", "13"), ("yes", "no", "13")]
+    mode = [path.stat().st_mode & 0o777 for path in (signer.dir / "keys" / "keys").glob("*.pem")]
+    assert mode == [0o640, 0o640]
+    # Keys that are there stay, and nothing is said of rollovers.
+    assert re.fullmatch(r"Next signing: \d+\n", signer.sign())
+    assert signer.keys() == keys
+
+
+def test_a_rollover_in_time(directory):
+    """A ZSK's life, day by day: at each time validators accept the zone, and states are as Debian's keymgr shows them."""
+    signer = Signer(directory, "    zsk-lifetime: 10d\n    propagation-delay: 1h\n    rrsig-lifetime: 7d\n    rrsig-refresh: 2d\n")
+    now = begun = int(time.time())
+    tags = set()
+    for _ in range(4):
+        text = signer.sign("-r", "-t", str(now))
+        signer.validate(now)
+        tags |= set(signer.keys())
+        now = int(re.search(r"Next roll-over: (\d+)", text).group(1))
+        assert now > begun
+    zsks = sorted((int(key["publish"]), tag) for tag, key in signer.keys().items() if key["zsk"] == "yes")
+    assert [published - begun for published, _ in zsks] == [10 * DAY]           # the first one is gone
+    # published, 1 h + DNSKEY's TTL later active
+    assert int(signer.keys()[zsks[0][1]]["active"]) - begun == 10 * DAY + 2 * 3600
+    assert len(tags) == 3
+
+
+def test_another_folder(signer):
+    out = signer.dir / "out"
+    out.mkdir()
+    signer.sign("-o", str(out))
+    assert signer.file.read_text() == ZONE and "RRSIG" in (out / "example.com.zone").read_text()
+
+
+def test_old_signatures_go(signer):
+    """Signatures of keys that the zone doesn't have, of another chain, and expired ones."""
+    other = signer.dir / "other"
+    other.mkdir()
+    stranger = Signer(other, "    nsec3: on\n")
+    stranger.sign()
+    signer.write(stranger.file.read_text())
+    signer.sign()
+    signer.validate()
+    rdatas = [rdata for _, _, rdata in signer.zone().iterate_rdatas()]
+    assert {rdata.key_tag for rdata in rdatas if rdata.rdtype == dns.rdatatype.RRSIG} == set(signer.keys())
+    assert dns.rdatatype.NSEC in {rdata.rdtype for rdata in rdatas} and dns.rdatatype.NSEC3 not in {rdata.rdtype for rdata in rdatas}
+
+
+@pytest.mark.parametrize("change,want", [
+    (lambda signer: signer.file.unlink(), "failed to load zone contents"),
+    (lambda signer: signer.write("@ SOA nonsense"), "failed to load zone contents"),
+    (lambda signer: shutil.rmtree(signer.dir / "keys" / "keys"), "failed to sign the zone (no private key, key "),
+    (lambda signer: [path.write_text("rubbish") for path in (signer.dir / "keys" / "keys").glob("*.pem")], "failed to sign the zone (invalid private key"),
+    (lambda signer: (signer.dir / "keys" / "data.mdb").write_bytes(b"x" * 50000), "failed to open key database ("),
+])
+def test_failures_change_nothing(signer, change, want):
+    signer.sign()
+    signer.write(ZONE)
+    change(signer)
+    before = signer.file.read_bytes() if signer.file.exists() else None
+    done = signer.run()
+    assert done.returncode == 1 and want in done.stderr, done.stderr
+    assert before == (signer.file.read_bytes() if signer.file.exists() else None)
+
+
+def test_swapped_private_keys_sign_nothing(signer):
+    """Two files with each other's key: a bogus zone is never written."""
+    signer.sign()
+    first, second = (signer.dir / "keys" / "keys").glob("*.pem")
+    one, two = first.read_bytes(), second.read_bytes()
+    first.write_bytes(two)
+    second.write_bytes(one)
+    signer.write(ZONE)
+    done = signer.run()
+    assert done.returncode == 1 and "invalid private key" in done.stderr
+    assert signer.file.read_text() == ZONE
+
+
+def test_usage(signer):
+    assert signer.run(zone="nowhere.test").stderr == "error: zone 'nowhere.test' not configured\n"
+    for arguments in (["-t", "x"], ["-t", "0"], ["-t", "-5"], ["-q"]):
+        done = signer.run(*arguments)
+        assert done.returncode == 1 and "Usage: kzonesign" in done.stdout
+    done = subprocess.run([built("kzonesign", "tools")], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "missing zone name" in done.stderr
