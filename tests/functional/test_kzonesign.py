@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """kzonesign, alone and beside Debian's: the same key database, the same records, zones that validators accept."""
+import os
 import re
 import shutil
 import subprocess
@@ -143,6 +144,15 @@ def test_another_folder(signer):
     out.mkdir()
     signer.sign("-o", str(out))
     assert signer.file.read_text() == ZONE and "RRSIG" in (out / "example.com.zone").read_text()
+
+
+def test_the_file_keeps_owner_and_mode(signer):
+    os.chown(signer.file, 4711, 4712)
+    signer.file.chmod(0o604)
+    signer.sign()
+    info = signer.file.stat()
+    assert (info.st_uid, info.st_gid, info.st_mode & 0o777) == (4711, 4712, 0o604)
+    assert sorted(path.name for path in signer.dir.iterdir()) == ["example.com.zone", "keys", "knot.conf"]
 
 
 def test_old_signatures_go(signer):

@@ -6,6 +6,7 @@
 #include "src/conf/conf.h"
 #include "src/sign/by_keys.h"
 #include "src/sign/sign.h"
+#include "src/sys/file.h"
 #include "src/tools/conf_choice.h"
 #include "src/zone/dump.h"
 
@@ -19,6 +20,8 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { NEW_FILE_MODE = 0640 };
 
 typedef struct {
 	conf_choice_t choice;
@@ -245,11 +248,24 @@ static bool zonesign_out_path(const zonesign_t *sign, char ret_path[static PATH_
 	return len > 0 && len < PATH_MAX;
 }
 
+/* Owner and mode of the file that is replaced, as far as this user may set them. */
+static void zonesign_copy_owner(int fd, const char *path)
+{
+	struct stat old;
+	if (stat(path, &old) != 0) {
+		(void)fchmod(fd, NEW_FILE_MODE);
+		return;
+	}
+	if (fchown(fd, old.st_uid, old.st_gid) != 0) {
+		errno = 0;
+	}
+	(void)fchmod(fd, old.st_mode & 0777);
+}
+
 /* Beside the file first, so that a failure leaves that as it is. */
 static knot_err_t zonesign_write_to(const zonesign_t *sign, const char *path)
 {
 	char temporary[PATH_MAX];
-	struct stat old;
 	const zone_dump_params_t params = { .program = PACKAGE_STRING, .now_s = (uint64_t)time(NULL) };
 	if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= (int)sizeof(temporary)) {
 		return KNOT_ESPACE;
@@ -258,12 +274,14 @@ static knot_err_t zonesign_write_to(const zonesign_t *sign, const char *path)
 	if (fd < 0) {
 		return knot_err_of_errno(errno);
 	}
-	(void)fchmod(fd, stat(path, &old) == 0 ? old.st_mode & 0777 : 0640);
+	zonesign_copy_owner(fd, path);
 	knot_err_t err = zone_dump(sign->contents, fd, &params);
 	err = err == KNOT_OK && fsync(fd) != 0 ? knot_err_of_errno(errno) : err;
 	err = close(fd) != 0 && err == KNOT_OK ? knot_err_of_errno(errno) : err;
 	if (err == KNOT_OK && rename(temporary, path) != 0) {
 		err = knot_err_of_errno(errno);
+	} else if (err == KNOT_OK) {
+		return sys_file_sync_folder(path);
 	}
 	if (err != KNOT_OK) {
 		(void)unlink(temporary);
