@@ -262,7 +262,7 @@ def test_nothing_is_made_again_after_a_start(knotd, how):
 
 
 def test_many_commits_become_few(knotd):
-    start(knotd)
+    start(knotd, reverse=("update-delay: 2",))      # of 100 ms a slow machine makes no two
     has(knotd, REVERSE, [pointer(1, "www.example", 300), pointer(9, "by.hand")])
     before = serial(knotd, REVERSE)
     for number in range(40):
