@@ -171,7 +171,14 @@ static const char *world_check_mix(const world_t *world, const held_t *ds, const
 	if ((world_algorithms(world, ds->keys) & ~world_algorithms(world, dnskey->keys & dnskey->signers)) != 0) {
 		return "an algorithm of DS doesn't sign DNSKEY";
 	}
-	if ((world_algorithms(world, dnskey->keys) & ~world_algorithms(world, data->signers)) != 0) {
+	/*
+	 * The engine counts from a timer, not from the run that carried it out: after a late one it removes an old
+	 * algorithm's signatures and keys together. A chain of trust stays, as validators take any (RFC 6840 5.11), so
+	 * only what is served is checked then.
+	 */
+	bool is_served = dnskey->until_s == UINT64_MAX && data->until_s == UINT64_MAX;
+	if ((is_served || world->part->late == 0) &&
+			(world_algorithms(world, dnskey->keys) & ~world_algorithms(world, data->signers)) != 0) {
 		return "an algorithm of DNSKEY doesn't sign the data";
 	}
 	return NULL;
@@ -227,8 +234,8 @@ static void world_plant(world_t *world)
 				key->is_zsk != fault->is_zsk) {
 			continue;
 		}
-		*(uint64_t *)((char *)&key->times + fault->field) = world->now_s;
 		world->has_faulted = true;
+		*(uint64_t *)((char *)&key->times + fault->field) = world->now_s;
 		for (size_t j = 0; fault->retires_others && j < world->set.count; j++) {
 			kasp_key_t *other = &world->set.keys[j];
 			if (j != i && !other->is_ksk && keys_state(&other->times, world->now_s) == KEYS_ACTIVE) {
@@ -272,7 +279,8 @@ static void world_ask_parent(world_t *world)
 		return;
 	}
 	uint64_t first_s = world->has_ds ? 0
-					 : (uint64_t)world->policy.propagation_delay_s + world->key_ttl_s + world->max_ttl_s;
+					 : (uint64_t)world->policy.propagation_delay_s + world->key_ttl_s +
+							   world->max_ttl_s;
 	world->parent_wants = wants;
 	world->parent_due_s = world->now_s + first_s + sim_below(&world->random, 5 * DAY);
 }
@@ -316,7 +324,8 @@ static void world_begin(world_t *world, const sim_part_t *part, const sim_fault_
 	world->max_ttl_s = (uint32_t)sim_between(random, 60, 7 * DAY);
 	world->ds_ttl_s = (uint32_t)sim_between(random, 60, 2 * DAY);
 	world->parent_delay_s = (uint32_t)sim_below(random, DAY);
-	/* The new key takes over without D when nobody says that the DS is there: no sooner than no cache has the old. */
+	/* The new key takes over without D when nobody says that the DS is there: no sooner than no cache has the old.
+	 */
 	uint64_t needed_s = 14 * DAY + world->key_ttl_s + world->max_ttl_s + world->ds_ttl_s + world->parent_delay_s;
 	world->submission.timeout_s = sim_chance(random, 300000) ? (uint32_t)needed_s : 0;
 	world->submissions[0] = &world->submission;
@@ -361,6 +370,24 @@ static keys_outcome_t world_run(world_t *world, counts_t *counts, bool forces_ks
 	return outcome;
 }
 
+/*
+ * True if all keys are such as the policy wants. Otherwise a forced rollover, which comes before that of the algorithm
+ * or the scheme, makes a key of the new algorithm public before it signs, or a KSK without a ZSK beside a CSK: the
+ * order is Knot DNS's own.
+ */
+static bool world_is_of_policy(const world_t *world)
+{
+	for (size_t i = 0; i < world->set.count; i++) {
+		const kasp_key_t *key = &world->set.keys[i];
+		bool fits = key->algorithm == world->policy.algorithm &&
+			    (key->is_ksk && key->is_zsk) == world->policy.is_single_type;
+		if (!fits && keys_state(&key->times, world->now_s) != KEYS_REMOVED) {
+			return false;
+		}
+	}
+	return true;
+}
+
 /* One step: whatever is next happens, then the engine runs and the zone is signed. */
 static void world_step(world_t *world, counts_t *counts, uint64_t *run_due_s)
 {
@@ -383,7 +410,9 @@ static void world_step(world_t *world, counts_t *counts, uint64_t *run_due_s)
 		world->policy.algorithm = algorithms[sim_below(random, KNOT_LEN(algorithms))];
 		world->policy.is_single_type ^= sim_chance(random, 500000);
 	}
-	bool forces_ksk = sim_chance(random, world->part->forced), forces_zsk = sim_chance(random, world->part->forced);
+	bool may_force = world_is_of_policy(world);
+	bool forces_ksk = may_force && sim_chance(random, world->part->forced);
+	bool forces_zsk = may_force && sim_chance(random, world->part->forced);
 	keys_outcome_t outcome = world_run(world, counts, forces_ksk, forces_zsk);
 	world_plant(world);
 	world_sign(world, counts);
@@ -451,8 +480,9 @@ static bool run_fault(const sim_fault_t *fault, uint64_t seed)
 	for (uint64_t i = 0; i < TRIES; i++) {
 		world_t world;
 		world_begin(&world, &parts[2], fault, sim_mix(seed * 1000003 + i));
-		found += !world_live(&world, &counts);
+		bool is_found = !world_live(&world, &counts);
 		planted += world.has_faulted;
+		found += is_found && world.has_faulted;
 	}
 	printf("%s %s: found in %u of %u schedules\n", found > 0 ? "ok" : "not ok", fault->name, found, planted);
 	return found > 0;
@@ -466,8 +496,11 @@ static void measure(void)
 	clock_t start = clock();
 	for (unsigned i = 0; i < ZONES; i++) {
 		world_t world = { .now_s = START, .key_ttl_s = HOUR, .max_ttl_s = HOUR };
-		world.policy = (conf_policy_t){ .algorithm = 13, .propagation_delay_s = HOUR,
-			.zsk_lifetime_s = 30 * DAY, .keytag_modulo = "0/1", .cds_publish = CONF_CDS_ROLLOVER };
+		world.policy = (conf_policy_t){ .algorithm = 13,
+			.propagation_delay_s = HOUR,
+			.zsk_lifetime_s = 30 * DAY,
+			.keytag_modulo = "0/1",
+			.cds_publish = CONF_CDS_ROLLOVER };
 		while (world.now_s != 0 && world.now_s < START + 2 * (uint64_t)YEAR) {
 			keys_outcome_t outcome = world_run(&world, &counts, false, false);
 			if (keys_confirm(&world.set, world.now_s, HOUR) == KNOT_OK) {
