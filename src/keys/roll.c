@@ -494,20 +494,11 @@ static knot_err_t roll_act(roll_t *roll, const keys_action_t *action)
 	return KNOT_OK;
 }
 
-/* What isn't due by a timer: first keys, rollovers that the operator or another policy asks for. */
-static knot_err_t roll_begin(roll_t *roll)
+/* Another algorithm or scheme by the policy. */
+static knot_err_t roll_follow_policy(roll_t *roll)
 {
 	uint64_t now_s = roll->params->now_s;
-	if (!roll_has_any_ksk(roll) && !roll->params->rolls_only_zsk) {
-		return roll_make_first(roll);
-	}
-	if (roll->params->forces_ksk || roll->params->forces_zsk) {
-		knot_err_t err = roll_start_forced(roll);
-		if (err != KNOT_OK) {
-			return err;
-		}
-	}
-	if (keys_is_rolling(roll->set, now_s) || roll->params->rolls_only_zsk) {
+	if (keys_is_rolling(roll->set, now_s)) {
 		return KNOT_OK;
 	}
 	if (!roll_has_algorithm(roll, roll->params->policy->algorithm)) {
@@ -515,6 +506,22 @@ static knot_err_t roll_begin(roll_t *roll)
 	}
 	return roll_has_scheme(roll) ? KNOT_OK
 				     : roll_start(roll, (kasp_times_t){ .publish = now_s }, KEYS_NOTE_SCHEME_STARTED);
+}
+
+/*
+ * What isn't due by a timer: first keys, rollovers that another policy or the operator asks for. The policy goes first:
+ * a new key of an algorithm or scheme that isn't in use yet, published at once as a forced rollover does it, would be
+ * one that not all records are signed with.
+ */
+static knot_err_t roll_begin(roll_t *roll)
+{
+	bool follows_policy = !roll->params->rolls_only_zsk,
+	     is_forced = roll->params->forces_ksk || roll->params->forces_zsk;
+	if (!roll_has_any_ksk(roll) && follows_policy) {
+		return roll_make_first(roll);
+	}
+	knot_err_t err = follows_policy ? roll_follow_policy(roll) : KNOT_OK;
+	return err == KNOT_OK && is_forced ? roll_start_forced(roll) : err;
 }
 
 static uint64_t roll_next_timer(const roll_t *roll)

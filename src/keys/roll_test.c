@@ -216,6 +216,28 @@ static void test_algorithm(void **state)
 			  "12107 K1 post, Z2 post, K3 active, Z4 active; 13207 K3 active, Z4 active");
 }
 
+/* Forced together with another algorithm or scheme: that goes first, or a key would be published that doesn't sign. */
+static void test_forced_with_another_policy(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		world_t world;
+		begin(&world);
+		world.policy.is_single_type = i == 1;
+		settle(&world);
+		world.policy.algorithm = i == 0 ? 8 : 13;
+		world.policy.is_single_type = false;
+		keys_outcome_t outcome = run(&world, true, true);
+		assert_int_equal(outcome.note_count, 3);
+		assert_int_equal(
+				outcome.notes[0].kind, i == 0 ? KEYS_NOTE_ALGORITHM_STARTED : KEYS_NOTE_SCHEME_STARTED);
+		assert_int_equal(outcome.notes[1].kind, KEYS_NOTE_KSK_IGNORED);
+		assert_int_equal(outcome.notes[2].kind, KEYS_NOTE_ZSK_IGNORED);
+		say_keys(&world);
+		check_log(&world, i == 0 ? "0 K1 active, Z2 active, K3 pre, Z4 pre" : "0 C1 active, K2 pub, Z3 pub");
+	}
+}
+
 static void test_scheme(void **state)
 {
 	(void)state;
@@ -367,6 +389,7 @@ int main(void)
 		cmocka_unit_test(test_ksk),
 		cmocka_unit_test(test_csk),
 		cmocka_unit_test(test_algorithm),
+		cmocka_unit_test(test_forced_with_another_policy),
 		cmocka_unit_test(test_scheme),
 		cmocka_unit_test(test_lifetimes),
 		cmocka_unit_test(test_submission_timeout),
