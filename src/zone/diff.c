@@ -43,17 +43,26 @@ static bool is_same_block(const zone_block_t *a, const zone_block_t *b)
 	return is_alike;
 }
 
-/* True if two nodes of one name surely have the same records: what refers to other names isn't compared. */
-static bool is_same_node(const zone_diff_t *d, const zone_node_t *a, const zone_node_t *b)
+bool zone_rrset_has_same_records(const zone_rrset_t *a, const zone_rrset_t *b)
+{
+	zone_block_t bodies[2] = { zone_rrset_body(a), zone_rrset_body(b) };
+	return is_same_block(&bodies[0], &bodies[1]);
+}
+
+bool zone_rrset_is_same(const zone_rrset_t *a, const zone_rrset_t *b)
+{
+	zone_block_t sigs[2] = { zone_rrset_sigs(a), zone_rrset_sigs(b) };
+	return zone_rrset_has_same_records(a, b) && is_same_block(&sigs[0], &sigs[1]);
+}
+
+bool zone_node_is_same(
+		const zone_contents_t *before, const zone_node_t *a, const zone_contents_t *after, const zone_node_t *b)
 {
 	unsigned count = zone_node_rrset_count(a);
 	bool is_same = count == zone_node_rrset_count(b);
 	for (unsigned i = 0; is_same && i < count; i++) {
-		const zone_rrset_t *left = zone_node_rrset_at(&d->before->arena, a, i),
-				   *right = zone_node_rrset_at(&d->after->arena, b, i);
-		zone_block_t bodies[2] = { zone_rrset_body(left), zone_rrset_body(right) };
-		zone_block_t sigs[2] = { zone_rrset_sigs(left), zone_rrset_sigs(right) };
-		is_same = is_same_block(&bodies[0], &bodies[1]) && is_same_block(&sigs[0], &sigs[1]);
+		is_same = zone_rrset_is_same(
+				zone_node_rrset_at(&before->arena, a, i), zone_node_rrset_at(&after->arena, b, i));
 	}
 	return is_same;
 }
@@ -66,7 +75,7 @@ static bool diff_note(zone_ref_t before, zone_ref_t after, void *ctx)
 			  *new = after != 0 ? zone_at(&d->after->arena, after) : NULL;
 	bool is_empty = old != NULL && new == NULL ? zone_node_rrset_count(old) == 0
 						   : old == NULL &&zone_node_rrset_count(new) == 0;
-	if (is_empty || (old != NULL && new != NULL &&is_same_node(d, old, new))) {
+	if (is_empty || (old != NULL && new != NULL &&zone_node_is_same(d->before, old, d->after, new))) {
 		return true;
 	}
 	if (list->count == list->max) {

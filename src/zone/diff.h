@@ -32,3 +32,12 @@ typedef enum {
 /** Whether two versions differ: zone_diff() up to the first difference that counts. KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t zone_differs(
 		const zone_contents_t *before, const zone_contents_t *after, zone_differs_t what, bool *ret_differs);
+
+/** Whether two RRsets, of nodes of one name in two versions, have the same records; and also the same signatures. */
+bool zone_rrset_has_same_records(const zone_rrset_t *a, const zone_rrset_t *b);
+bool zone_rrset_is_same(const zone_rrset_t *a, const zone_rrset_t *b);
+
+/** Whether two nodes of one name surely have the same records and signatures: what refers to other names isn't
+ * compared. */
+bool zone_node_is_same(const zone_contents_t *before, const zone_node_t *a, const zone_contents_t *after,
+		const zone_node_t *b);

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Rows of faults, each in a zone that is right but for that: the whole check and that of the change must find it, and
+ * say where.
+ */
+#include "src/validate/validate.h"
+
+#include "libknot/base/encode.h"
+#include "src/validate/test_zone.h"
+
+enum { DELEG = 61440 };
+
+/** A zone and how it is to be spoilt. */
+typedef struct {
+	zone_txn_t *txn;
+	found_t has;
+	knot_name_t owner;
+	uint16_t type;
+	const zone_contents_t *zone;
+} spoil_t;
+
+static const record_t *spoil_find(const spoil_t *s, uint16_t type, uint16_t covered)
+{
+	const record_t *r = find_record(&s->has, s->owner, type, covered);
+	assert_non_null(r);
+	return r;
+}
+
+/* ---- Faults of signatures ---- */
+
+static void change_sig(const spoil_t *s, size_t offset, uint8_t bits)
+{
+	record_t changed = *spoil_find(s, KNOT_TYPE_RRSIG, s->type);
+	changed.owner.wire = changed.owner_wire;
+	remove_record(s->txn, &changed);
+	changed.rdata[offset] ^= bits;
+	put_record(s->txn, &changed);
+}
+
+static void flip_sig(const spoil_t *s)
+{
+	change_sig(s, spoil_find(s, KNOT_TYPE_RRSIG, s->type)->rdata_len - 1, 1);
+}
+
+static void change_labels(const spoil_t *s)
+{
+	change_sig(s, SIGN_RRSIG_LABELS_OFF, 4);
+}
+
+static void change_original_ttl(const spoil_t *s)
+{
+	change_sig(s, SIGN_RRSIG_LABELS_OFF + 4, 1);
+}
+
+static void change_signer(const spoil_t *s)
+{
+	change_sig(s, SIGN_RRSIG_SIGNER_OFF + 1, 1);
+}
+
+static void change_tag(const spoil_t *s)
+{
+	change_sig(s, SIGN_RRSIG_TAG_OFF, 1);
+}
+
+static void drop_sig(const spoil_t *s)
+{
+	remove_record(s->txn, spoil_find(s, KNOT_TYPE_RRSIG, s->type));
+}
+
+/* A second signature of the same key that is wrong. */
+static void add_bad_sig(const spoil_t *s)
+{
+	record_t changed = *spoil_find(s, KNOT_TYPE_RRSIG, s->type);
+	changed.owner.wire = changed.owner_wire;
+	changed.rdata[changed.rdata_len - 1] ^= 1;
+	put_record(s->txn, &changed);
+}
+
+/* A second signature that the zone has no key for. */
+static void add_foreign_sig(const spoil_t *s)
+{
+	record_t changed = *spoil_find(s, KNOT_TYPE_RRSIG, s->type);
+	changed.owner.wire = changed.owner_wire;
+	changed.rdata[SIGN_RRSIG_TAG_OFF] ^= 1;
+	put_record(s->txn, &changed);
+}
+
+static void change_ttl(const spoil_t *s)
+{
+	record_t changed = *spoil_find(s, s->type, 0);
+	put_rr(s->txn, s->owner, s->type, changed.ttl + 1, (knot_bytes_t){ changed.rdata, changed.rdata_len });
+}
+
+static void add_to_set(const spoil_t *s)
+{
+	record_t changed = *spoil_find(s, s->type, 0);
+	changed.rdata[changed.rdata_len - 1] ^= 1;
+	put_rr(s->txn, s->owner, s->type, changed.ttl, (knot_bytes_t){ changed.rdata, changed.rdata_len });
+}
+
+static void drop_from_set(const spoil_t *s)
+{
+	remove_record(s->txn, spoil_find(s, s->type, 0));
+}
+
+/* A signature, of whatever it is, over a set that mustn't have one. */
+static void sign_foreign(const spoil_t *s)
+{
+	record_t sig = *find_record(&s->has, origin, KNOT_TYPE_RRSIG, KNOT_TYPE_SOA);
+	store_be16(sig.rdata, s->type);
+	put_rr(s->txn, s->owner, KNOT_TYPE_RRSIG, 60, (knot_bytes_t){ sig.rdata, sig.rdata_len });
+}
+
+/* ---- Faults of keys ---- */
+
+static void drop_keys(const spoil_t *s)
+{
+	assert_int_equal(zone_txn_remove_all(s->txn, origin, KNOT_TYPE_DNSKEY), KNOT_OK);
+}
+
+static void add_junk_key(const spoil_t *s)
+{
+	put_rr(s->txn, origin, KNOT_TYPE_DNSKEY, 3600, (knot_bytes_t){ (const uint8_t *)"\1\0\3\15abc", 7 });
+}
+
+static knot_bytes_t swap_words(const dnssec_key_t *key, unsigned number, uint8_t *rdata)
+{
+	enum { MODULUS = 4 + 1 + 3 };
+	knot_bytes_t right = dnssec_key_rdata(key);
+	memcpy(rdata, right.data, right.len);
+	memcpy(rdata + MODULUS + 2 * number, right.data + MODULUS + 2 * number + 2, 2);
+	memcpy(rdata + MODULUS + 2 * number + 2, right.data + MODULUS + 2 * number, 2);
+	return (knot_bytes_t){ rdata, right.len };
+}
+
+/* Another key with the same tag, which is a sum of words: the signer's private key isn't that of the published one. */
+static void swap_key(const spoil_t *s)
+{
+	uint8_t rdata[DNSSEC_KEY_RDATA_MAX];
+	knot_bytes_t right = dnssec_key_rdata(rsa_zsk), wrong = swap_words(rsa_zsk, 8, rdata);
+	assert_int_equal(dnssec_rdata_tag(wrong), dnssec_rdata_tag(right));
+	assert_int_equal(zone_txn_remove(s->txn, origin, KNOT_TYPE_DNSKEY, right), KNOT_OK);
+	put_rr(s->txn, origin, KNOT_TYPE_DNSKEY, 3600, wrong);
+	sign_result_t result;
+	sign_plan_t plan = plan_of(CHAIN_NSEC, KEYS_RSA);
+	plan.manages = SIGN_MANAGES_NONE;
+	assert_int_equal(sign_apex_set(s->txn, KNOT_TYPE_DNSKEY, &plan, &result), KNOT_OK);
+}
+
+/* Many keys with one tag, none of which a signature is of. */
+static void add_like_keys(const spoil_t *s)
+{
+	uint8_t rdata[DNSSEC_KEY_RDATA_MAX];
+	sign_result_t result;
+	sign_plan_t plan = plan_of(CHAIN_NSEC, KEYS_RSA);
+	plan.manages = SIGN_MANAGES_NONE;
+	assert_int_equal(zone_txn_remove(s->txn, origin, KNOT_TYPE_DNSKEY, dnssec_key_rdata(rsa_zsk)), KNOT_OK);
+	for (unsigned i = 0; i < 4; i++) {
+		put_rr(s->txn, origin, KNOT_TYPE_DNSKEY, 3600, swap_words(rsa_zsk, 8 + i, rdata));
+	}
+	assert_int_equal(sign_apex_set(s->txn, KNOT_TYPE_DNSKEY, &plan, &result), KNOT_OK);
+}
+
+/* ---- Faults of the chain ---- */
+
+/* The NSEC or NSEC3 of the name. */
+static void chain_record(const spoil_t *s, record_t *r)
+{
+	if (zone_nsec3_params(s->zone)->algorithm != 0) {
+		uint8_t wire[KNOT_NAME_MAX];
+		knot_name_t owner;
+		assert_true(zone_nsec3_owner(zone_nsec3_params(s->zone), s->owner, origin, wire, &owner));
+		const record_t *found = find_record(&s->has, owner, KNOT_TYPE_NSEC3, 0);
+		assert_non_null(found);
+		*r = *found;
+	} else {
+		*r = *spoil_find(s, KNOT_TYPE_NSEC, 0);
+	}
+	r->owner.wire = r->owner_wire;
+}
+
+/* Without its signatures, and without a link to it. */
+static void drop_from_chain(const spoil_t *s)
+{
+	record_t r;
+	chain_record(s, &r);
+	remove_record(s->txn, &r);
+	remove_record(s->txn, find_record(&s->has, r.owner, KNOT_TYPE_RRSIG, r.type));
+}
+
+static void resign(const spoil_t *s)
+{
+	sign_result_t result;
+	sign_plan_t plan = plan_of(CHAIN_NSEC, KEYS_EC);
+	plan.chain = SIGN_CHAIN_KEPT;
+	plan.manages = SIGN_MANAGES_NONE;
+	assert_int_equal(sign_zone(s->txn, NULL, &plan, &result), KNOT_OK);
+}
+
+static void change_link(const spoil_t *s)
+{
+	record_t r;
+	chain_record(s, &r);
+	remove_record(s->txn, &r);
+	r.rdata[r.type == KNOT_TYPE_NSEC ? 1 : 5 + r.rdata[4] + 1 + 7] ^= 1;
+	put_record(s->txn, &r);
+	resign(s);
+}
+
+static void change_bitmap(const spoil_t *s)
+{
+	record_t r;
+	chain_record(s, &r);
+	remove_record(s->txn, &r);
+	r.rdata[r.rdata_len - 1] ^= 0x10;
+	put_record(s->txn, &r);
+	resign(s);
+}
+
+/* The name goes out of the chain, which is closed behind it. */
+static void skip_in_chain(const spoil_t *s)
+{
+	record_t gone;
+	chain_record(s, &gone);
+	bool is_nsec = gone.type == KNOT_TYPE_NSEC;
+	for (size_t i = 0; i < s->has.count; i++) {
+		record_t r = s->has.at[i];
+		r.owner.wire = r.owner_wire;
+		if (r.type != gone.type || knot_name_eq(r.owner, gone.owner)) {
+			continue;
+		}
+		size_t head = is_nsec ? 0 : 6 + (size_t)r.rdata[4];
+		size_t len = is_nsec ? knot_name_of(r.rdata).len : ZONE_NSEC3_HASH_LEN;
+		size_t next_len = is_nsec ? knot_name_of(gone.rdata).len : ZONE_NSEC3_HASH_LEN;
+		uint8_t hash[ZONE_NSEC3_HASH_LEN];
+		bool leads = is_nsec ? knot_name_eq(knot_name_of(r.rdata), gone.owner)
+				     : knot_base32hex_scan(
+						       (knot_str_t){ (const char *)gone.owner.wire + 1, 32 }, hash) &&
+							     memcmp(r.rdata + head, hash, len) == 0;
+		if (leads) {
+			remove_record(s->txn, &r);
+			memmove(r.rdata + head + next_len, r.rdata + head + len, r.rdata_len - head - len);
+			memcpy(r.rdata + head, gone.rdata + head, next_len);
+			r.rdata_len += next_len - len;
+			put_record(s->txn, &r);
+		}
+	}
+	drop_from_chain(s);
+	resign(s);
+}
+
+/* A name that isn't in the zone, between others. */
+static void add_to_chain(const spoil_t *s)
+{
+	record_t r;
+	chain_record(s, &r);
+	record_t added = r;
+	added.owner.wire = added.owner_wire;
+	added.owner_wire[32] = r.owner_wire[32] == 'v' ? 'u' : (uint8_t)(r.owner_wire[32] + 1);
+	if (r.owner_wire[32] == '9') {
+		added.owner_wire[32] = 'a';
+	}
+	uint8_t *next = r.rdata + 6 + r.rdata[4];
+	remove_record(s->txn, &r);
+	put_record(s->txn, &added);
+	assert_true(knot_base32hex_scan((knot_str_t){ (const char *)added.owner_wire + 1, 32 }, next));
+	put_record(s->txn, &r);
+	resign(s);
+}
+
+/* An NSEC where none belongs. */
+static void add_nsec(const spoil_t *s)
+{
+	static const uint8_t rdata[] = "\4zone\0\0\1\x40";
+	put_rr(s->txn, s->owner, KNOT_TYPE_NSEC, 30, (knot_bytes_t){ rdata, 9 });
+}
+
+static void add_nsec3(const spoil_t *s)
+{
+	record_t r;
+	scan_record("00000000000000000000000000000000 30 NSEC3 1 0 0 - 00000000000000000000000000000001 A", &r);
+	put_record(s->txn, &r);
+	(void)s;
+}
+
+/* Foreign records: with another salt. */
+static void add_foreign_nsec3(const spoil_t *s)
+{
+	record_t r;
+	scan_record("00000000000000000000000000000000 30 NSEC3 1 0 0 FF 00000000000000000000000000000001 A", &r);
+	put_record(s->txn, &r);
+	(void)s;
+}
+
+static void clear_opt_out(const spoil_t *s)
+{
+	for (size_t i = 0; i < s->has.count; i++) {
+		record_t r = s->has.at[i];
+		r.owner.wire = r.owner_wire;
+		if (r.type == KNOT_TYPE_NSEC3) {
+			remove_record(s->txn, &r);
+			r.rdata[1] = 0;
+			put_record(s->txn, &r);
+		}
+	}
+	resign(s);
+}
+
+static void add_param(const spoil_t *s)
+{
+	put_rr(s->txn, origin, KNOT_TYPE_NSEC3PARAM, 30, (knot_bytes_t){ (const uint8_t *)"\1\0\0\11\1x", 6 });
+}
+
+static void drop_param(const spoil_t *s)
+{
+	assert_int_equal(zone_txn_remove_all(s->txn, origin, KNOT_TYPE_NSEC3PARAM), KNOT_OK);
+}
+
+static void change_nothing(const spoil_t *s)
+{
+	(void)s;
+}
+
+/* ---- Rows ---- */
+
+enum { ON_NSEC = 1 << CHAIN_NSEC, ON_NSEC3 = 1 << CHAIN_NSEC3, ON_OPT_OUT = 1 << CHAIN_OPT_OUT, ON_ALL = 7 };
+
+static const struct {
+	const char *what;
+	unsigned chains;
+	unsigned keys;
+	void (*spoil)(const spoil_t *s);
+	const char *owner; /* of what is spoilt */
+	uint16_t type;
+	knot_err_t err;
+	uint16_t hint;          /* type that is told; 0: not compared */
+	const char *hint_owner; /* NULL: owner; "": not compared */
+} rows[] = {
+	{ "nothing", ON_ALL, KEYS_EC, change_nothing, "@", 0, KNOT_OK, 0, NULL },
+	{ "a bit of a signature", ON_ALL, KEYS_EC, flip_sig, "txt", KNOT_TYPE_TXT, KNOT_ENOSIG, KNOT_TYPE_TXT, NULL },
+	{ "that of a wildcard", ON_ALL, KEYS_EC, flip_sig, "*.w", KNOT_TYPE_A, KNOT_ENOSIG, KNOT_TYPE_A, NULL },
+	{ "that of the SOA", ON_ALL, KEYS_EC, flip_sig, "@", KNOT_TYPE_SOA, KNOT_ENOSIG, KNOT_TYPE_SOA, NULL },
+	{ "that of the keys", ON_ALL, KEYS_EC, flip_sig, "@", KNOT_TYPE_DNSKEY, KNOT_ENOSIG, KNOT_TYPE_DNSKEY, NULL },
+	{ "that of a DS", ON_ALL, KEYS_RSA, flip_sig, "secure", KNOT_TYPE_DS, KNOT_ENOSIG, KNOT_TYPE_DS, NULL },
+	{ "that of an NSEC", ON_NSEC, KEYS_EC, flip_sig, "cut", KNOT_TYPE_NSEC, KNOT_ENOSIG, KNOT_TYPE_NSEC, NULL },
+	{ "labels", ON_ALL, KEYS_EC, change_labels, "txt", KNOT_TYPE_TXT, KNOT_ENOSIG, KNOT_TYPE_TXT, NULL },
+	{ "original TTL", ON_ALL, KEYS_EC, change_original_ttl, "txt", KNOT_TYPE_TXT, KNOT_ENOSIG, KNOT_TYPE_TXT,
+			NULL },
+	{ "signer", ON_ALL, KEYS_EC, change_signer, "txt", KNOT_TYPE_TXT, KNOT_ENOSIG, KNOT_TYPE_TXT, NULL },
+	{ "tag", ON_ALL, KEYS_EC, change_tag, "txt", KNOT_TYPE_TXT, KNOT_ENOSIG, KNOT_TYPE_TXT, NULL },
+	{ "no signature", ON_ALL, KEYS_EC, drop_sig, "ns", KNOT_TYPE_AAAA, KNOT_ENOSIG, KNOT_TYPE_AAAA, NULL },
+	{ "no signature of a DELEG", ON_ALL, KEYS_EC, drop_sig, "other", DELEG, KNOT_ENOSIG, DELEG, NULL },
+	{ "one of two algorithms", ON_ALL, KEYS_BOTH, drop_sig, "ns", KNOT_TYPE_AAAA, KNOT_OK, 0, NULL },
+	{ "a wrong one beside a good one", ON_ALL, KEYS_EC, add_bad_sig, "txt", KNOT_TYPE_TXT, KNOT_ESIGNATURE,
+			KNOT_TYPE_TXT, NULL },
+	{ "a foreign one beside a good one", ON_ALL, KEYS_EC, add_foreign_sig, "txt", KNOT_TYPE_TXT, KNOT_OK, 0, NULL },
+	{ "TTL", ON_ALL, KEYS_EC, change_ttl, "txt", KNOT_TYPE_TXT, KNOT_ENOSIG, KNOT_TYPE_TXT, NULL },
+	{ "a record more", ON_ALL, KEYS_EC, add_to_set, "txt", KNOT_TYPE_TXT, KNOT_ENOSIG, KNOT_TYPE_TXT, NULL },
+	{ "a record less", ON_ALL, KEYS_EC, drop_from_set, "txt", KNOT_TYPE_TXT, KNOT_ENOSIG, KNOT_TYPE_TXT, NULL },
+	{ "glue that is signed", ON_ALL, KEYS_EC, sign_foreign, "ns.cut", KNOT_TYPE_A, KNOT_ENOSIG, KNOT_TYPE_A, NULL },
+	{ "a delegation that is signed", ON_ALL, KEYS_EC, sign_foreign, "cut", KNOT_TYPE_NS, KNOT_ENOSIG, KNOT_TYPE_NS,
+			NULL },
+	{ "no DNSKEY", ON_ALL, KEYS_EC, drop_keys, "@", 0, KNOT_ENOSIGNKEYS, KNOT_TYPE_DNSKEY, NULL },
+	{ "a DNSKEY that is none", ON_ALL, KEYS_EC, add_junk_key, "@", 0, KNOT_EPUBLICKEY, KNOT_TYPE_DNSKEY, NULL },
+	{ "a DNSKEY less", ON_ALL, KEYS_EC, drop_from_set, "@", KNOT_TYPE_DNSKEY, KNOT_ENOSIG, 0, NULL },
+	{ "another DNSKEY with the same tag", ON_ALL, KEYS_RSA, swap_key, "@", 0, KNOT_ENOSIG, 0, NULL },
+	{ "many DNSKEYs with one tag", ON_ALL, KEYS_RSA, add_like_keys, "@", 0, KNOT_EKEYTAGS, 0, NULL },
+	{ "no NSEC", ON_NSEC, KEYS_EC, drop_from_chain, "txt", 0, KNOT_ENONSEC, KNOT_TYPE_ANY, NULL },
+	{ "no NSEC of a delegation", ON_NSEC, KEYS_EC, drop_from_chain, "x.y.e", 0, KNOT_ENONSEC, KNOT_TYPE_ANY, NULL },
+	{ "left out", ON_ALL, KEYS_EC, skip_in_chain, "txt", 0, KNOT_ENONSEC, KNOT_TYPE_ANY, NULL },
+	{ "an empty name left out", ON_NSEC3, KEYS_EC, skip_in_chain, "b.c.d", 0, KNOT_ENONSEC, KNOT_TYPE_ANY, NULL },
+	{ "an empty name left out with opt-out", ON_OPT_OUT, KEYS_EC, skip_in_chain, "b.c.d", 0, KNOT_ENONSEC,
+			KNOT_TYPE_ANY, NULL },
+	{ "a delegation left out", ON_NSEC3, KEYS_EC, skip_in_chain, "x.y.e", 0, KNOT_EOPTOUT, KNOT_TYPE_ANY, NULL },
+	{ "a signed one left out", ON_OPT_OUT, KEYS_EC, skip_in_chain, "secure", 0, KNOT_ENONSEC, KNOT_TYPE_ANY, NULL },
+	{ "no NSEC3", ON_NSEC3 | ON_OPT_OUT, KEYS_EC, drop_from_chain, "txt", 0, KNOT_ENONSEC, KNOT_TYPE_ANY, NULL },
+	{ "link", ON_ALL, KEYS_EC, change_link, "txt", 0, KNOT_ENSECCHAIN, 0, "" },
+	{ "bitmap", ON_ALL, KEYS_EC, change_bitmap, "txt", 0, KNOT_ENSECBITMAP, 0, NULL },
+	{ "bitmap of a cut", ON_ALL, KEYS_EC, change_bitmap, "secure", 0, KNOT_ENSECBITMAP, 0, NULL },
+	{ "bitmap of the apex", ON_ALL, KEYS_EC, change_bitmap, "@", 0, KNOT_ENSECBITMAP, 0, NULL },
+	{ "an NSEC below a cut", ON_NSEC, KEYS_EC, add_nsec, "ns.cut", 0, KNOT_ENSECBITMAP, KNOT_TYPE_NSEC, NULL },
+	{ "an NSEC at an empty name", ON_NSEC, KEYS_EC, add_nsec, "b.c.d", 0, KNOT_ENSECBITMAP, KNOT_TYPE_NSEC, NULL },
+	{ "two NSECs", ON_NSEC, KEYS_EC, add_nsec, "txt", 0, KNOT_ENONSEC, KNOT_TYPE_ANY, NULL },
+	{ "an NSEC beside NSEC3", ON_NSEC3, KEYS_EC, add_nsec, "txt", 0, KNOT_ENSECBITMAP, KNOT_TYPE_NSEC, NULL },
+	{ "an NSEC3 beside NSEC", ON_NSEC, KEYS_EC, add_nsec3, "txt", 0, KNOT_EEXTRANSEC, KNOT_TYPE_NSEC3, "" },
+	{ "an NSEC3 too many", ON_NSEC3 | ON_OPT_OUT, KEYS_EC, add_to_chain, "txt", 0, KNOT_EEXTRANSEC, KNOT_TYPE_NSEC3,
+			"" },
+	{ "a foreign NSEC3", ON_NSEC3 | ON_OPT_OUT, KEYS_EC, add_foreign_nsec3, "@", 0, KNOT_OK, 0, NULL },
+	{ "no opt-out", ON_OPT_OUT, KEYS_EC, clear_opt_out, "@", 0, KNOT_EOPTOUT, KNOT_TYPE_ANY, "" },
+	{ "two NSEC3PARAMs", ON_NSEC3 | ON_OPT_OUT, KEYS_EC, add_param, "@", 0, KNOT_ENSEC3PARAM, KNOT_TYPE_NSEC3PARAM,
+			NULL },
+	{ "no NSEC3PARAM", ON_NSEC3 | ON_OPT_OUT, KEYS_EC, drop_param, "@", 0, KNOT_ENONSEC, KNOT_TYPE_ANY, NULL },
+};
+
+static const validate_options_t plain = { .now_s = NOW_S };
+
+static void assert_hint(const validate_result_t *result, size_t row, knot_name_t owner, const char *what)
+{
+	char has[KNOT_NAME_TEXT_MAX];
+	if (rows[row].err == KNOT_OK) {
+		assert_false(result->has_hint);
+		return;
+	}
+	assert_true(result->has_hint);
+	knot_name_t name = knot_name_of(result->owner);
+	knot_name_print(name, has);
+	bool is_other_owner = rows[row].hint_owner == NULL && !knot_name_eq(name, owner);
+	if (is_other_owner || (rows[row].hint != 0 && rows[row].hint != result->type)) {
+		fail_msg("%s: %s: hint %s type %u", what, rows[row].what, has, result->type);
+	}
+}
+
+static void check_row(size_t row, unsigned chain)
+{
+	uint8_t wire[KNOT_NAME_MAX];
+	sign_plan_t plan = plan_of(chain, rows[row].keys);
+	validate_options_t options = plain;
+	validate_result_t result;
+	bool is_in[KNOT_LEN(lines)];
+	for (size_t i = 0; i < KNOT_LEN(lines); i++) { /* "cut" is insecure; other programs don't know DELEG */
+		is_in[i] = i + 1 < KNOT_LEN(lines) && (rows[row].type == DELEG || records[i].type != DELEG);
+	}
+	zone_contents_t *zone = make_zone(is_in, &plan);
+	assert_int_equal(validate_zone(zone, &options, &result), KNOT_OK);
+	spoil_t s = { begin(zone), list_zone(zone), scan_name(rows[row].owner, wire), rows[row].type, zone };
+	rows[row].spoil(&s);
+	zone_contents_t *spoilt = commit(s.txn);
+	for (options.thread_count = 0; options.thread_count <= 2; options.thread_count++) {
+		knot_err_t err = validate_zone(spoilt, &options, &result);
+		if (err != rows[row].err) {
+			fail_msg("%s: %s: whole: %s", chain_names[chain], rows[row].what, knot_strerror(err));
+		}
+		assert_hint(&result, row, s.owner, "whole");
+	}
+	char what[200];
+	snprintf(what, sizeof(what), "%s: %s", chain_names[chain], rows[row].what);
+	dump_zone(spoilt, what, rows[row].err, result.has_hint ? knot_name_of(result.owner) : (knot_name_t){ 0 });
+	knot_err_t err = validate_change(zone, spoilt, &options, &result);
+	if (err != rows[row].err) {
+		fail_msg("%s: %s: change: %s", chain_names[chain], rows[row].what, knot_strerror(err));
+	}
+	assert_hint(&result, row, s.owner, "change");
+	free(s.has.at);
+	zone_contents_free(spoilt);
+	zone_contents_free(zone);
+}
+
+static void test_rows(void **state)
+{
+	(void)state;
+	for (size_t row = 0; row < KNOT_LEN(rows); row++) {
+		for (unsigned chain = 0; chain < CHAINS; chain++) {
+			if (rows[row].chains & 1u << chain) {
+				check_row(row, chain);
+			}
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),
+	};
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
