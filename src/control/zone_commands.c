@@ -4,8 +4,10 @@
  */
 #include "src/control/session.h"
 
+#include "libknot/base/number.h"
 #include "src/event/zone_edit.h"
 #include "src/event/zone_flush.h"
+#include "src/event/zone_sign.h"
 #include "src/sys/clock.h"
 #include "src/sys/interval.h"
 
@@ -284,6 +286,52 @@ command_result_t command_zone_notify(session_t *session, const session_zone_t *z
 	result.err = server_zone_ask(session->server, zone->name, EVENT_NOTIFY, 0,
 			session_flag(session, 'B') ? &result.ticket : NULL);
 	return result;
+}
+
+/* ---- zone-sign, zone-keys-load, zone-key-rollover, zone-ksk-submitted ---- */
+
+static command_result_t zone_command_sign(session_t *session, const session_zone_t *zone, unsigned how)
+{
+	command_result_t result = { .ticket = 0 };
+	result.err = server_zone_sign(
+			session->server, zone->name, how, session_flag(session, 'B') ? &result.ticket : NULL);
+	return result;
+}
+
+command_result_t command_zone_sign(session_t *session, const session_zone_t *zone)
+{
+	return zone_command_sign(session, zone, EVENT_DROPS_SIGNATURES);
+}
+
+command_result_t command_zone_keys_load(session_t *session, const session_zone_t *zone)
+{
+	return zone_command_sign(session, zone, 0);
+}
+
+command_result_t command_zone_key_rollover(session_t *session, const session_zone_t *zone)
+{
+	const char *type = session->args[KNOT_CTL_IDX_TYPE];
+	if (type != NULL && strncasecmp(type, "ksk", 3) == 0) {
+		return zone_command_sign(session, zone, EVENT_ROLLS_KSK);
+	}
+	if (type != NULL && strncasecmp(type, "zsk", 3) == 0) {
+		return zone_command_sign(session, zone, EVENT_ROLLS_ZSK);
+	}
+	return command_result(KNOT_EINVAL);
+}
+
+command_result_t command_zone_ksk_submitted(session_t *session, const session_zone_t *zone)
+{
+	uint32_t delay_s = 0;
+	if (session_filter(session, 't')) {
+		const char *text = session->args[KNOT_CTL_IDX_DATA];
+		uint64_t number;
+		if (text == NULL || !knot_number_of(text, 0, UINT32_MAX, &number)) {
+			return command_result(KNOT_EINVAL);
+		}
+		delay_s = (uint32_t)number;
+	}
+	return command_result(server_zone_confirm_ksk(session->server, zone->name, delay_s));
 }
 
 /* ---- zone-flush ---- */

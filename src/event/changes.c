@@ -9,6 +9,7 @@
 #include "src/event/name_list.h"
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
+#include "src/update/serial.h"
 #include "src/zone/diff.h"
 
 static void changes_log_notice(const char *path, const char *text)
@@ -226,6 +227,71 @@ knot_err_t changes_read_zone(journal_t *journal, const zone_build_params_t *para
 	if (err != KNOT_OK && err != KNOT_ENOENT) {
 		log_zone(LOG_ERR, params->origin, "failed to load zone from journal, serial %u (%s)", applying.serial,
 				knot_strerror(err));
+	}
+	return err;
+}
+
+/* ---- Signed zones ---- */
+
+bool changes_is_of_signer(uint16_t type)
+{
+	return type == KNOT_TYPE_RRSIG || type == KNOT_TYPE_NSEC || type == KNOT_TYPE_NSEC3 ||
+	       type == KNOT_TYPE_NSEC3PARAM;
+}
+
+static bool changes_repeat_record(const changeset_rr_t *rr, bool is_added, void *ctx)
+{
+	changes_applying_t *applying = ctx;
+	if (rr->type == KNOT_TYPE_SOA || changes_is_of_signer(rr->type)) {
+		return true;
+	}
+	knot_err_t err = is_added ? zone_txn_put(applying->txn, rr->owner, rr->type, rr->ttl, rr->rdata)
+				  : zone_txn_remove(applying->txn, rr->owner, rr->type, rr->rdata);
+	applying->err = err == KNOT_ENOMEM ? err : KNOT_OK;
+	return applying->err == KNOT_OK;
+}
+
+static bool changes_repeat_one(const journal_entry_t *entry, void *ctx)
+{
+	changes_applying_t *applying = ctx;
+	bool is_newer = update_serial_is_newer(entry->change.serial_to, applying->serial);
+	if (entry->kind == JOURNAL_NOTE || entry->kind == JOURNAL_WHOLE || !is_newer) {
+		return true;
+	}
+	applying->serial_to = entry->change.serial_to;
+	if (entry->change.source != UPDATE_FILE) {
+		applying->damage =
+				changeset_each(entry->change.payload, CHANGESET_STEP, changes_repeat_record, applying);
+		applying->count++;
+	}
+	return applying->err == KNOT_OK && applying->damage == KNOT_OK;
+}
+
+knot_err_t changes_repeat(journal_t *journal, const zone_build_params_t *params, zone_contents_t **contents,
+		changes_span_t *ret_span)
+{
+	zone_contents_t *next;
+	uint32_t serial = (*contents)->serial;
+	changes_applying_t applying = { .serial = serial, .serial_to = serial };
+	*ret_span = (changes_span_t){ 0, serial, serial };
+	knot_err_t err = zone_txn_begin(*contents, params, &applying.txn);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = journal_each(journal, params->origin, changes_repeat_one, &applying);
+	err = applying.err != KNOT_OK ? applying.err : applying.damage != KNOT_OK ? applying.damage : err;
+	if (err == KNOT_OK && applying.serial_to != serial) {
+		err = update_set_serial(applying.txn, params->origin, applying.serial_to);
+	}
+	if ((err != KNOT_OK && err != KNOT_ENOENT) || applying.serial_to == serial) {
+		zone_txn_discard(applying.txn);
+		return err == KNOT_ENOENT ? KNOT_OK : err;
+	}
+	err = changes_build(applying.txn, *contents, params, &next);
+	if (err == KNOT_OK) {
+		zone_contents_free(*contents);
+		*contents = next;
+		*ret_span = (changes_span_t){ applying.count, serial, applying.serial_to };
 	}
 	return err;
 }

@@ -56,6 +56,17 @@ typedef struct {
 KNOT_MUST_USE knot_err_t changes_apply(journal_t *journal, const zone_build_params_t *params,
 		zone_contents_t **contents, changes_span_t *ret_span);
 
+/**
+ * The same for the file of a zone that is signed here, whose serials are others than those that the file gave: what
+ * did not come from the file, and not from the signer, is done again where it still can be. What doesn't fit is left
+ * out.
+ */
+KNOT_MUST_USE knot_err_t changes_repeat(journal_t *journal, const zone_build_params_t *params,
+		zone_contents_t **contents, changes_span_t *ret_span);
+
+/** True for types that signing makes again from the rest of a zone. */
+bool changes_is_of_signer(uint16_t type);
+
 /** The journal's whole zone with the changes after it. KNOT_ENOENT: there is none. Other errors are logged. */
 KNOT_MUST_USE knot_err_t changes_read_zone(
 		journal_t *journal, const zone_build_params_t *params, zone_contents_t **ret_contents);

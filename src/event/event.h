@@ -38,6 +38,10 @@ enum {
 	EVENT_BY_OPERATOR =
 			1,  /* by a command that names it: it runs even when the zone is frozen, and isn't cancelled */
 	EVENT_BY_FORCE = 2, /* the command has the flag force */
+	/* Of EVENT_DNSSEC: all signatures are made again, or a rollover is begun. */
+	EVENT_DROPS_SIGNATURES = 4,
+	EVENT_ROLLS_KSK = 8,
+	EVENT_ROLLS_ZSK = 16,
 };
 
 typedef struct {

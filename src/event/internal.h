@@ -20,6 +20,7 @@
 #include "src/event/updates.h"
 #include "src/event/zone_edit.h"
 #include "src/event/zone_set.h"
+#include "src/kasp/kasp.h"
 #include "src/remote/remote.h"
 
 /* Zones handled each time the lock of the jobs is held: it bounds how long workers wait for it. */
@@ -66,7 +67,9 @@ struct server {
 	compaction_t *compactions SYS_GUARDED_BY(jobs.lock); /* owned: a list */
 	backups_t backups SYS_GUARDED_BY(jobs.lock);         /* that are being made or restored */
 	renewal_t renewal SYS_GUARDED_BY(jobs.lock);         /* a zone that is built from scratch */
-	atomic_uint merges;                                  /* of journals, that go on now */
+	sys_mutex_t kasp_lock;
+	kasp_t *kasp SYS_GUARDED_BY(kasp_lock); /* owned: the database of keys; NULL: not opened yet */
+	atomic_uint merges;                     /* of journals, that go on now */
 };
 
 /** The lock of the jobs, also for a const server. */

@@ -45,6 +45,7 @@ knot_err_t load_settings(const state_root_t *root, knot_name_t name, load_settin
 	ret_settings->sync_s = zone.zonefile_sync_s;
 	ret_settings->verifies_zonemd = zone.zonemd_verify;
 	ret_settings->zonemd = zone.zonemd_generate;
+	ret_settings->is_signed = zone.dnssec_signing;
 	ret_settings->serial_policy = zone.serial_policy;
 	ret_settings->load = zone.zonefile_load;
 	ret_settings->content = zone.journal_content;

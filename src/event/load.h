@@ -67,6 +67,7 @@ typedef struct {
 	rails_policy_t rails;
 	bool verifies_zonemd;
 	conf_zonemd_t zonemd; /* zonemd-generate */
+	bool is_signed;       /* dnssec-signing */
 	conf_catalog_role_t catalog_role;
 } load_settings_t;
 

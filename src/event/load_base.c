@@ -40,7 +40,7 @@ knot_err_t load_from_file(loading_t *loading)
 		log_zone(LOG_NOTICE, loading->report.name,
 				"zone file changed, it replaces changes that were not written to it");
 	}
-	return load_publish_whole(loading, UPDATE_FILE, contents, &source);
+	return load_publish(loading, UPDATE_FILE, true, contents, &source);
 }
 
 /* ---- The file's differences ---- */
@@ -52,6 +52,7 @@ typedef struct {
 	knot_name_t origin;
 	bool ignores_serial;
 	bool ignores_zonemd; /* the zone has its own record */
+	bool is_signed;      /* the zone has its own signatures and chain */
 	uint32_t serial;     /* that SOAs get if it ignores theirs */
 	knot_err_t err;
 } load_merge_t;
@@ -85,6 +86,9 @@ static bool load_merge_record(const zone_rr_t *rr, bool is_added, void *ctx)
 	if (rr->type == KNOT_TYPE_ZONEMD && merge->ignores_zonemd && knot_name_eq(rr->owner, merge->origin)) {
 		return true;
 	}
+	if (merge->is_signed && changes_is_of_signer(rr->type)) {
+		return true;
+	}
 	if (merge->derive != NULL && derive_is_derived(merge->derive, rr)) {
 		merge->err = load_merge_derived(merge, rr, is_added);
 	} else if (rr->type == KNOT_TYPE_SOA && merge->ignores_serial) {
@@ -94,6 +98,13 @@ static bool load_merge_record(const zone_rr_t *rr, bool is_added, void *ctx)
 				      : zone_txn_remove(merge->txn, rr->owner, rr->type, rr->rdata);
 	}
 	return merge->err == KNOT_OK;
+}
+
+/* A zone that is signed here has serials of its own, which may be ahead of its file's. */
+static bool load_is_late(const loading_t *loading, const zone_contents_t *base, const zone_contents_t *file)
+{
+	return loading->settings.is_signed && loading->settings.load == CONF_ZONEFILE_WHOLE &&
+	       load_compare_serials(base->serial, file->serial) != LOAD_SERIAL_GOOD;
 }
 
 /* The differences between two versions as edits of the first. */
@@ -107,8 +118,9 @@ static knot_err_t load_diff(const loading_t *loading, const zone_contents_t *bas
 	}
 	load_merge_t merge = { .txn = update.txn,
 		.origin = update.origin,
-		.ignores_serial = loading->plan.ignores_serial,
+		.ignores_serial = loading->plan.ignores_serial || load_is_late(loading, base, file),
 		.ignores_zonemd = loading->settings.zonemd != CONF_ZONEMD_NONE,
+		.is_signed = loading->settings.is_signed,
 		.serial = base->serial };
 	const derived_set_t *set = loading->env->derived;
 	merge.derive = set != NULL ? &set->derive : NULL;
@@ -139,8 +151,8 @@ static void load_ignore_file(loading_t *loading, load_serial_t fault)
 /* True if the serial of the file fits; logs otherwise. */
 static bool load_check_serial(loading_t *loading, const zone_contents_t *base, const zone_contents_t *file)
 {
-	load_serial_t fault = loading->plan.ignores_serial ? LOAD_SERIAL_GOOD
-							   : load_compare_serials(base->serial, file->serial);
+	bool is_ignored = loading->plan.ignores_serial || load_is_late(loading, base, file);
+	load_serial_t fault = is_ignored ? LOAD_SERIAL_GOOD : load_compare_serials(base->serial, file->serial);
 	if (fault == LOAD_SERIAL_GOOD) {
 		return true;
 	}
@@ -169,7 +181,7 @@ static knot_err_t load_publish_diff(loading_t *loading, update_t *update, const 
 		loading->between = next;
 	}
 	/* The serial step gives another serial than the file's. */
-	bool is_bumped = loading->plan.ignores_serial || file_serial == serial;
+	bool is_bumped = loading->plan.ignores_serial || file_serial == serial || loading->settings.is_signed;
 	if (err == KNOT_OK && *ret_published && is_bumped) {
 		err = source_go_ahead(take_next, loading->settings.path, loading->settings.number, &file_serial);
 	}
@@ -186,7 +198,11 @@ static knot_err_t load_publish_diff(loading_t *loading, update_t *update, const 
 		load_write_notes(loading);
 	}
 	err = publish_update(&publish, update, base, &policy, &effects);
-	if (err == KNOT_OK) {
+	*ret_published = err != KNOT_OK || effects.is_published;
+	if (!*ret_published) {
+		*take_next = publish.next; /* with its signatures it is what it was */
+	} else if (err == KNOT_OK) {
+		load_note_signed(loading, file_serial, effects.serial_to);
 		effects.has_base = is_served;
 		load_note_end(loading, &effects, zone_contents(loading->zone)->wire_size);
 	}
@@ -297,7 +313,7 @@ static knot_err_t load_journal_and_file(loading_t *loading, zone_contents_t *tak
 	/* The file breaks a guard rail: the journal's version is served, and the load has failed all the same. */
 	bool is_held_back = err == KNOT_EGUARDRAIL && load_served(loading) == NULL;
 	if ((err == KNOT_OK && !is_published) || is_held_back) {
-		knot_err_t base_err = load_publish_whole(loading, UPDATE_JOURNAL, take_base, &next);
+		knot_err_t base_err = load_publish(loading, UPDATE_JOURNAL, false, take_base, &next);
 		err = is_held_back && base_err == KNOT_OK ? KNOT_EGUARDRAIL : base_err;
 	} else {
 		zone_contents_free(take_base);
@@ -332,7 +348,7 @@ knot_err_t load_from_journal(loading_t *loading)
 		return err;
 	}
 	next.files->has_serial = false;
-	return load_publish_whole(loading, UPDATE_JOURNAL, base, &next);
+	return load_publish(loading, UPDATE_JOURNAL, false, base, &next);
 }
 
 /* ---- What the image doesn't lead to ---- */
@@ -419,5 +435,5 @@ knot_err_t load_from_image(loading_t *loading)
 	}
 	zone_contents_t *contents = loading->image;
 	loading->image = NULL;
-	return load_publish_whole(loading, UPDATE_FILE, contents, &loading->image_source);
+	return load_publish(loading, UPDATE_FILE, false, contents, &loading->image_source);
 }

@@ -11,7 +11,7 @@ static load_base_t load_choose_served(const load_facts_t *facts)
 	if (facts->load == CONF_ZONEFILE_NONE || facts->is_current) {
 		return LOAD_BASE_KEEP;
 	}
-	return load_is_difference(facts) ? LOAD_BASE_SERVED : LOAD_BASE_FILE;
+	return load_is_difference(facts) || facts->is_signed ? LOAD_BASE_SERVED : LOAD_BASE_FILE;
 }
 
 static load_base_t load_choose_first(const load_facts_t *facts)
@@ -34,7 +34,7 @@ load_plan_t load_plan(const load_facts_t *facts)
 {
 	load_plan_t plan = { .base = facts->is_served ? load_choose_served(facts) : load_choose_first(facts) };
 	bool is_merged = plan.base == LOAD_BASE_SERVED || plan.base == LOAD_BASE_JOURNAL;
-	plan.reads_file = is_merged && load_is_difference(facts) &&
+	plan.reads_file = is_merged && (load_is_difference(facts) || plan.base == LOAD_BASE_SERVED) &&
 			  (facts->has_file || facts->is_served || !facts->is_only_journal);
 	plan.ignores_serial = plan.reads_file && facts->load == CONF_ZONEFILE_DIFFERENCE_NO_SERIAL;
 	plan.has_changes = facts->content != CONF_JOURNAL_NONE && !plan.ignores_serial && plan.base != LOAD_BASE_KEEP &&

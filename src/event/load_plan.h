@@ -10,6 +10,7 @@
 typedef struct {
 	conf_zonefile_load_t load;
 	conf_journal_content_t content;
+	bool is_signed;       /* … by this server: what the file has is compared with what is served */
 	bool is_served;       /* the zone has contents: this is a reload */
 	bool is_current;      /* if served: they are what the file gives */
 	bool has_image;       /* an image of the present files and settings */

@@ -37,6 +37,14 @@ void load_note_end(loading_t *loading, const update_effects_t *effects, uint64_t
 	loading->end_size = size;
 }
 
+void load_note_signed(loading_t *loading, uint32_t file_serial, uint32_t serial)
+{
+	if (loading->settings.is_signed && !loading->plan.ignores_serial && serial != file_serial) {
+		loading->has_between = true;
+		loading->between = file_serial;
+	}
+}
+
 void load_log_end(loading_t *loading)
 {
 	const update_effects_t *effects = &loading->end;
@@ -120,6 +128,7 @@ publish_t load_begin_publish(loading_t *loading, load_source_t *take_next)
 		.outside = loading->outcome == LOAD_FROM_FILE ? loading->env->server : NULL,
 		.server = loading->env->server,
 		.catalogs = loading->settings.catalog_role == CONF_CATALOG_INTERPRET ? loading->env->server : NULL,
+		.is_unsigned = loading->is_unsigned,
 		.may_go_unstored = true,
 	};
 	*take_next = (load_source_t){ 0 };
@@ -160,6 +169,7 @@ knot_err_t load_publish_whole(
 		loading_t *loading, update_source_t from, zone_contents_t *take_contents, load_source_t *take_source)
 {
 	const zone_contents_t *old = load_served(loading);
+	uint32_t serial = take_contents->serial;
 	bool is_same = old != NULL && old->serial == take_contents->serial && load_is_same(old, take_contents);
 	uint64_t size = take_contents->wire_size;
 	update_policy_t policy = load_policy(&loading->settings, &loading->report);
@@ -186,10 +196,73 @@ knot_err_t load_publish_whole(
 	if (publish.has_stored && policy.stores == UPDATE_STORES_ALL) {
 		load_note(loading, "zone stored to journal, serial %u", effects.serial_to);
 	}
-	load_note_end(loading, &effects, size);
+	load_note_signed(loading, serial, effects.serial_to);
+	load_note_end(loading, &effects, effects.is_signed ? zone_contents(loading->zone)->wire_size : size);
 	loading->warns_of_serial = true;
 	loading->is_same = is_same;
 	return KNOT_OK;
+}
+
+/* ---- Signing ---- */
+
+/* A zone that isn't signed yet and is larger than this, in bytes of wire form, is signed while it is built a second
+ * time, and the journal doesn't get what was added: the image has it. */
+enum { LOAD_SIGNED_IN_STEP_MAX = 16 * 1024 * 1024 };
+
+/* The version with its signatures follows on the one without them, in the journal, too. *ret_published false: it needs
+ * no signatures, and is the caller's with its source. */
+static knot_err_t load_publish_step(
+		loading_t *loading, zone_contents_t *contents, load_source_t *source, bool *ret_published)
+{
+	update_t update;
+	update_effects_t effects;
+	bool has_base = load_served(loading) != NULL;
+	uint32_t before = has_base ? load_served(loading)->serial : 0;
+	const update_policy_t policy = load_policy(&loading->settings, &loading->report);
+	knot_err_t err = update_begin(loading->report.name, UPDATE_FILE, contents, &update);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	publish_t publish = load_begin_publish(loading, source);
+	publish.may_step_unstored = true;
+	update.reason = loading->report.reason;
+	update.is_forced = loading->env->is_forced;
+	load_write_notes(loading);
+	err = publish_update(&publish, &update, contents, &policy, &effects);
+	update_end(&update);
+	*ret_published = err == KNOT_OK && effects.is_published;
+	if (*ret_published) {
+		load_note_signed(loading, effects.serial_from, effects.serial_to);
+		effects.has_base = has_base;
+		effects.serial_from = before;
+		load_note_end(loading, &effects, zone_contents(loading->zone)->wire_size);
+		loading->warns_of_serial = true;
+	} else if (err == KNOT_OK) {
+		*source = publish.next;
+	}
+	return err;
+}
+
+knot_err_t load_publish(loading_t *loading, update_source_t from, bool is_of_file, zone_contents_t *take_contents,
+		load_source_t *take_source)
+{
+	const load_settings_t *settings = &loading->settings;
+	bool is_due = settings->is_signed && (is_of_file || !take_contents->is_signed), is_published = false;
+	loading->is_unsigned = !is_due;
+	uint32_t serial = loading->file_serial != 0 ? loading->file_serial : take_contents->serial;
+	knot_err_t err = is_due ? source_go_ahead(take_source, settings->path, settings->number, &serial) : KNOT_OK;
+	bool is_repeated = take_contents->serial != serial; /* what only the journal has must stay in it */
+	bool is_step = take_contents->is_signed || is_repeated || take_contents->wire_size <= LOAD_SIGNED_IN_STEP_MAX;
+	if (err == KNOT_OK && is_due && is_step) {
+		err = load_publish_step(loading, take_contents, take_source, &is_published);
+		loading->is_unsigned = true;
+	}
+	if (err == KNOT_OK && !is_published) {
+		return load_publish_whole(loading, from, take_contents, take_source);
+	}
+	zone_contents_free(take_contents);
+	source_clear(take_source);
+	return err;
 }
 
 /* ---- ZONEMD ---- */
@@ -297,7 +370,9 @@ knot_err_t load_apply(loading_t *loading, zone_contents_t **contents, load_sourc
 	changes_span_t span;
 	load_write_notes(loading); /* what doesn't fit is logged behind them */
 	const update_policy_t policy = load_policy(&loading->settings, &loading->report);
-	knot_err_t err = changes_apply(loading->env->journal, &policy.build, contents, &span);
+	bool is_signed = loading->settings.is_signed && loading->outcome == LOAD_FROM_FILE;
+	knot_err_t err = is_signed ? changes_repeat(loading->env->journal, &policy.build, contents, &span)
+				   : changes_apply(loading->env->journal, &policy.build, contents, &span);
 	if (err == KNOT_OK && span.count > 0) {
 		load_note(loading, "changes from journal applied, serial %u -> %u", span.from, span.to);
 		err = source_go_ahead(source, loading->settings.path, loading->settings.number, &span.from);

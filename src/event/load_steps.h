@@ -34,6 +34,7 @@ typedef struct {
 	uint32_t between;
 	bool keeps_records;   /* of a zone that is made of others: its file is as ever, so what was committed stays */
 	uint32_t file_serial; /* of the file that was read, before changes were applied to it */
+	bool is_unsigned;     /* the versions that are published aren't signed: they are, or will be by an event */
 	load_outcome_t outcome;
 	/* What is still to be logged of the version that was published. */
 	bool has_end, warns_of_serial, is_same; /* same: as what was served before, but for its serial */
@@ -58,6 +59,9 @@ void load_write_notes(loading_t *loading);
 /** Keep for the log that the zone is loaded; size: bytes of its wire form. */
 void load_note_end(loading_t *loading, const update_effects_t *effects, uint64_t size);
 
+/** Keep for the log that signing gave the version of a file another serial. */
+void load_note_signed(loading_t *loading, uint32_t file_serial, uint32_t serial);
+
 /** Log the lines that were kept, and that the zone is loaded, if it is. */
 void load_log_end(loading_t *loading);
 
@@ -66,6 +70,11 @@ void load_log_failure(const loading_t *loading, knot_err_t err);
 
 /** Where a version goes. */
 publish_t load_begin_publish(loading_t *loading, load_source_t *take_next);
+
+/** Serve a version in place of what is served, signed if the zone is. is_of_file: it has what a file says, so that its
+ * signatures are looked at, too. */
+KNOT_MUST_USE knot_err_t load_publish(loading_t *loading, update_source_t from, bool is_of_file,
+		zone_contents_t *take_contents, load_source_t *take_source);
 
 /** Serve a version in place of what is served. */
 KNOT_MUST_USE knot_err_t load_publish_whole(

@@ -95,6 +95,7 @@ static load_facts_t load_find_facts(loading_t *loading)
 	load_facts_t facts = {
 		.load = settings->load,
 		.content = settings->content,
+		.is_signed = settings->is_signed,
 		.is_served = load_served(loading) != NULL,
 	};
 	facts.is_current = facts.is_served && source_is_current(loading->source, settings->path, settings->number) &&

@@ -3,6 +3,7 @@
 
 #include "src/event/derive_zone.h"
 #include "src/event/external.h"
+#include "src/event/signing.h"
 #include "src/sys/dbus.h"
 #include "src/sys/log.h"
 #include "src/update/serial.h"
@@ -54,8 +55,9 @@ static size_t publish_borders(uint32_t ret_serials[static JOURNAL_BORDERS_MAX], 
 /* What the journal has doesn't lead to the version that is published, and changes of that must find a place. */
 static void publish_go_unstored(const publish_t *publish, const update_record_t *record, knot_err_t err)
 {
-	if (record->is_whole) {
-		log_zone(LOG_WARNING, record->origin, "failed to write zone-in-journal (%s)", knot_strerror(err));
+	if (record->is_whole || record->payload.len > 0) {
+		log_zone(LOG_WARNING, record->origin, "failed to write %s (%s)",
+				record->is_whole ? "zone-in-journal" : "changes to journal", knot_strerror(err));
 		/* It logs a failure, which makes later changes fail, too. */
 		knot_err_t drop_err = changes_drop(publish->store.journal, record->origin);
 		(void)drop_err;
@@ -74,7 +76,8 @@ static knot_err_t publish_store(const update_record_t *record, char *reason, voi
 	err = err == KNOT_OK ? changes_store(&publish->store, record, reason) : err;
 	publish->has_stored = err == KNOT_OK;
 	publish->is_not_stored = err != KNOT_OK;
-	if (err != KNOT_OK && publish->may_go_unstored && (record->is_whole || record->payload.len == 0)) {
+	bool is_small = record->is_whole || record->payload.len == 0;
+	if (err != KNOT_OK && ((publish->may_go_unstored && is_small) || publish->may_step_unstored)) {
 		publish_go_unstored(publish, record, err);
 		return KNOT_OK;
 	}
@@ -130,27 +133,72 @@ static void publish_log_zonemd(knot_name_t origin, knot_err_t err, void *ctx)
 	}
 }
 
-knot_err_t publish_update(publish_t *publish, update_t *update, const zone_contents_t *base,
+/* Sources of which nothing is known, versions that are new as a whole, and those that aren't signed yet. */
+static knot_err_t publish_begin_signing(
+		const publish_t *publish, const update_t *update, const zone_contents_t *base, signing_t **ret_signing)
+{
+	bool is_file = update->source == UPDATE_FILE;
+	bool is_known = update->txn != NULL && base != NULL && base->is_signed;
+	const signing_ask_t ask = { .server = publish->server,
+		.zone = publish->zone,
+		.like = update->txn != NULL ? base : update->next,
+		.is_full = !is_known || is_file || update->source == UPDATE_SIGNER,
+		.steps_serial = is_file,
+		.how = publish->how };
+	*ret_signing = NULL;
+	return publish->is_unsigned ? KNOT_OK : signing_begin(&ask, publish->reason, ret_signing);
+}
+
+/* Whose signatures the new version has is known again when it is signed. */
+static void publish_distrust(const publish_t *publish)
+{
+	sys_mutex_lock(&publish->server->jobs.lock);
+	entry_of(publish->zone)->is_signed = false;
+	sys_mutex_unlock(&publish->server->jobs.lock);
+}
+
+static knot_err_t publish_commit(publish_t *publish, update_t *update, const zone_contents_t *base,
 		const update_policy_t *policy, update_effects_t *ret_effects)
 {
-	char unused[UPDATE_REASON_MAX];
-	publish->reason = update->reason != NULL ? update->reason : unused;
 	const update_env_t env = { .on_zonemd = publish_log_zonemd,
 		.inspect = publish_inspect,
 		.store = publish_store,
 		.publish = publish_step,
 		.ctx = publish };
+	signing_t *signing;
+	*ret_effects = (update_effects_t){ 0 };
+	knot_err_t err = publish_begin_signing(publish, update, base, &signing);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	update_policy_t full_policy = *policy;
+	full_policy.signing = signing_of(signing);
+	err = update_commit(update, base, &full_policy, &env, ret_effects);
+	if (err == KNOT_OK && signing == NULL && ret_effects->is_published) {
+		publish_distrust(publish);
+	}
+	signing_end(signing, err, update, ret_effects);
+	return err;
+}
+
+knot_err_t publish_update(publish_t *publish, update_t *update, const zone_contents_t *base,
+		const update_policy_t *policy, update_effects_t *ret_effects)
+{
+	char unused[UPDATE_REASON_MAX];
+	publish->reason = update->reason != NULL ? update->reason : unused;
 	publish->from = update->source;
-	knot_err_t err = update_commit(update, base, policy, &env, ret_effects);
+	knot_err_t err = publish_commit(publish, update, base, policy, ret_effects);
 	if (err == KNOT_OK && publish->said != NULL) {
 		catalogs_put(publish->catalogs, publish->said);
 	} else {
 		catalogs_drop(publish->said);
 	}
 	publish->said = NULL;
-	source_clear(&publish->next);
+	if (err != KNOT_OK || ret_effects->is_published) {
+		source_clear(&publish->next);
+	}
 	publish_log_rail(update, err, ret_effects);
-	if (err == KNOT_OK && sys_dbus_has(SYS_DBUS_ZONE_UPDATED)) {
+	if (err == KNOT_OK && ret_effects->is_published && sys_dbus_has(SYS_DBUS_ZONE_UPDATED)) {
 		char zone[KNOT_NAME_TEXT_MAX];
 		(void)knot_name_print(update->origin, zone);
 		sys_dbus_zone_updated(zone, ret_effects->serial_to);

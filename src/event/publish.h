@@ -24,14 +24,18 @@ typedef struct {
 	update_source_t from; /* set by publish_update() */
 	server_t *catalogs;   /* the zone is a catalog that is interpreted: what it says goes there; NULL: it isn't */
 	catalog_work_t *said; /* owned: what the version says, until it is served */
+	bool is_unsigned;     /* nothing is signed, whatever the zone's settings say */
+	unsigned how;         /* of signing: signing_ask_t */
 	bool may_go_unstored; /* a whole version that the journal can't take is published all the same */
-	bool has_stored;      /* out: the change is in the journal */
-	bool is_not_stored;   /* out: it could not be stored */
+	bool may_step_unstored; /* another version that it can't take, too */
+	bool has_stored;        /* out: the change is in the journal */
+	bool is_not_stored;     /* out: it could not be stored */
 } publish_t;
 
 /**
- * Commit the change and serve it in place of what is served. base: as for update_commit(). publish->next is gone
- * afterwards, also on failure. Errors of update_commit().
+ * Commit the change and serve it in place of what is served, signed if the zone is. base: as for update_commit().
+ * publish->next is gone afterwards, also on failure, unless there was nothing to publish. Errors of update_commit() and
+ * of signing_begin().
  */
 KNOT_MUST_USE knot_err_t publish_update(publish_t *publish, update_t *update, const zone_contents_t *base,
 		const update_policy_t *policy, update_effects_t *ret_effects);

@@ -72,6 +72,7 @@ typedef struct {
 	int64_t sync_s;       /* `zonefile-sync` */
 	bool is_new;
 	bool is_needed;
+	bool is_signed; /* it is signed here: by what the configuration says now */
 } reason_t;
 
 /* True if the contents are what a load would give. */
@@ -116,6 +117,7 @@ static void reload_look_at_entries(const asking_t *asking, reason_t *ret_reasons
 		entry_t *entry = entry_of(asking->zones[i].zone);
 		reason_t *reason = &ret_reasons[i];
 		conf_zone_t zone;
+		reason->is_signed = false;
 		reason->is_new = !entry->tried && !entry->is_running && entry->events == 0;
 		/* A running job owns `source`; only another job sees changes made meanwhile. */
 		reason->is_needed = reason->is_new || entry->is_running;
@@ -133,7 +135,7 @@ static void reload_look_at_entries(const asking_t *asking, reason_t *ret_reasons
 	}
 }
 
-/* Without the lock. False: none is to be loaded. */
+/* Without the lock. False: none is to be loaded or signed. */
 static bool reload_look_at_files(const asking_t *asking, reason_t *reasons)
 {
 	bool is_any = false;
@@ -146,7 +148,8 @@ static bool reload_look_at_files(const asking_t *asking, reason_t *reasons)
 			log_zone(LOG_INFO, zone.name, "zone will be loaded");
 		}
 		reasons[i].is_needed = reasons[i].is_needed || !reload_is_current(&reasons[i].source, &zone);
-		is_any = is_any || reasons[i].is_needed;
+		reasons[i].is_signed = zone.dnssec_signing;
+		is_any = is_any || reasons[i].is_needed || reasons[i].is_signed;
 	}
 	return is_any;
 }
@@ -170,8 +173,11 @@ static void reload_ask_gathered(asking_t *asking)
 	if (reload_look_at_files(asking, reasons)) {
 		sys_mutex_lock(&asking->server->jobs.lock);
 		for (size_t i = 0; i < asking->count; i++) {
+			entry_t *entry = entry_of(asking->zones[i].zone);
 			if (reasons[i].is_needed) {
-				(void)jobs_ask(&asking->server->jobs, entry_of(asking->zones[i].zone), EVENT_LOAD, 0);
+				(void)jobs_ask(&asking->server->jobs, entry, EVENT_LOAD, 0);
+			} else if (reasons[i].is_signed) {
+				(void)jobs_ask(&asking->server->jobs, entry, EVENT_DNSSEC, 0);
 			}
 		}
 		sys_mutex_unlock(&asking->server->jobs.lock);
@@ -283,7 +289,8 @@ static bool reload_changes_templates(const conf_txn_t *txn)
 	size_t pos = 0;
 	bool has = false;
 	while (!has && conf_txn_next_change(txn, &pos, &change)) {
-		has = change.section == CONF_S_TEMPLATE || change.section == CONF_S_DATABASE;
+		has = change.section == CONF_S_TEMPLATE || change.section == CONF_S_DATABASE ||
+		      change.section == CONF_S_POLICY || change.section == CONF_S_KEYSTORE;
 	}
 	return has;
 }

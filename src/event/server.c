@@ -432,6 +432,7 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	sys_mutex_init(&server->reload_lock);
 	edits_init(&server->edits);
 	externals_init(&server->externals);
+	sys_mutex_init(&server->kasp_lock);
 	updates_init(&server->updates, SYS_UPDATES_MAX, server_make_seed());
 	renewal_init(&server->renewal);
 	server->edit.version = params->db_version;
@@ -443,7 +444,7 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	return KNOT_OK;
 }
 
-void server_free(server_t *server)
+void server_free(server_t *server) SYS_UNCHECKED_LOCKS
 {
 	if (server == NULL) {
 		return;
@@ -454,6 +455,8 @@ void server_free(server_t *server)
 	jobs_deinit(&server->jobs);
 	edits_done(&server->edits);
 	externals_done(&server->externals);
+	kasp_close(server->kasp);
+	sys_mutex_done(&server->kasp_lock);
 	updates_drop(&server->updates, KNOT_RCODE_SERVFAIL);
 	updates_deinit(&server->updates);
 	catalogs_deinit(&server->catalogs);

@@ -70,10 +70,12 @@ knot_err_t turn_publish(const turn_t *turn, update_t *update)
 		policy.build.on_message = NULL;
 	}
 	publish_t publish = { .zone = entry_zone(turn->entry),
+		.how = turn->how,
 		.source = &turn->entry->source,
 		.images = turn->server->saves.images,
 		.outside = update->source == UPDATE_DDNS || update->source == UPDATE_TRANSFER ||
-							   update->source == UPDATE_DERIVED
+							   update->source == UPDATE_DERIVED ||
+							   update->source == UPDATE_SIGNER
 					   ? turn->server
 					   : NULL,
 		.server = turn->server,
@@ -92,9 +94,10 @@ knot_err_t turn_publish(const turn_t *turn, update_t *update)
 	update->who = turn->author->who;
 	update->is_forced = turn->author->is_forced;
 	err = publish_update(&publish, update, turn->current, &policy, &effects);
-	if (err == KNOT_OK && effects.has_base) {
+	if (err == KNOT_OK && effects.is_published && effects.has_base) {
 		load_warn_of_serial(turn->name, effects.serial_from, effects.serial_to, true);
 	}
+	source_clear(&publish.next); /* there was nothing to publish */
 	turn->commit->is_not_stored = publish.is_not_stored;
 	turn->commit->removed = effects.removed;
 	turn->commit->added = effects.added;

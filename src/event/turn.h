@@ -18,6 +18,7 @@ typedef struct {
 	knot_name_t name;
 	const server_author_t *author; /* borrowed */
 	server_commit_t *commit;       /* borrowed: gets the results */
+	unsigned how;                  /* of signing: signing_ask_t */
 } turn_t;
 
 /**

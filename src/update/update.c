@@ -2,6 +2,7 @@
 #include "src/update/update.h"
 
 #include "src/update/serial.h"
+#include "src/update/sign_step.h"
 #include "src/update/steps.h"
 #include "src/update/zonemd_step.h"
 
@@ -66,15 +67,21 @@ void update_rollback(update_t *update, size_t mark)
 static knot_err_t update_run_serial(update_t *update)
 {
 	uint32_t serial;
-	if (update->txn == NULL || update->base == NULL || !update_serial(update->txn, update->origin, &serial) ||
-			serial != update->base->serial) {
+	const update_policy_t *policy = update->policy;
+	if (update->txn == NULL || update->base == NULL || !update_serial(update->txn, update->origin, &serial)) {
 		return KNOT_OK; /* that there is no SOA is found when the version is built */
 	}
-	uint32_t next = update_serial_next(serial, update->policy->serial_policy, update->policy->build.now_s);
-	return update_set_serial(update->txn, update->origin, next);
+	if (serial != update->base->serial && (policy->signing == NULL || !policy->signing->steps_serial)) {
+		return KNOT_OK;
+	}
+	uint32_t next = policy->signing != NULL
+					? update_signed_serial(update, serial)
+					: update_serial_next(serial, policy->serial_policy, policy->build.now_s);
+	knot_err_t err = update_set_serial(update->txn, update->origin, next);
+	return err == KNOT_OK ? update_sign_set(update, update->txn, KNOT_TYPE_SOA) : err;
 }
 
-static void update_undo_serial(update_t *update)
+static void update_undo_edits(update_t *update)
 {
 	if (update->txn != NULL) {
 		update_rollback(update, update->mark);
@@ -276,7 +283,8 @@ static knot_err_t update_run_publish(update_t *update)
 const update_step_t *update_steps(size_t *ret_count)
 {
 	static const update_step_t steps[] = {
-		{ "serial", update_run_serial, update_undo_serial },
+		{ "sign", update_run_sign, update_undo_edits },
+		{ "serial", update_run_serial, update_undo_edits },
 		{ "build", update_run_build, update_undo_build },
 		{ "zonemd", update_run_zonemd, NULL },
 		{ "rails", update_run_rails, NULL },
@@ -293,7 +301,7 @@ knot_err_t update_run(update_t *update, const update_step_t *steps, size_t count
 {
 	knot_err_t err = KNOT_OK;
 	size_t at = 0;
-	while (at < count && (err = steps[at].run(update)) == KNOT_OK) {
+	while (at < count && !update->is_over && (err = steps[at].run(update)) == KNOT_OK) {
 		at++;
 	}
 	/* The step that failed may have got half way: an undo takes that, too. */
@@ -311,7 +319,8 @@ knot_err_t update_commit(update_t *update, const zone_contents_t *base, const up
 	assert((base == NULL) == (update->base == NULL));
 	*ret_effects = (update_effects_t){ 0 };
 	knot_err_t err = KNOT_OK;
-	bool is_new = update->txn == NULL || base == NULL || zone_txn_is_changed(update->txn, &err);
+	bool is_full = policy->signing != NULL && policy->signing->is_full;
+	bool is_new = update->txn == NULL || base == NULL || is_full || zone_txn_is_changed(update->txn, &err);
 	if (err != KNOT_OK || !is_new) {
 		return err;
 	}
@@ -319,6 +328,7 @@ knot_err_t update_commit(update_t *update, const zone_contents_t *base, const up
 	update->policy = policy;
 	update->env = env;
 	update->effects = (update_effects_t){ 0 };
+	update->is_over = update->has_unsigned = false;
 	update->mark = update->txn != NULL ? update_mark(update) : 0;
 	size_t count;
 	const update_step_t *steps = update_steps(&count);

@@ -4,15 +4,16 @@
  *
  *   source → update_t: edits of a version, or a whole new one → steps → effects
  *
- * The steps (the table in update.c) number, build, check, compare, store and publish. Each reads what earlier ones
- * made; if one fails, those before it are undone, nothing was published, and the edits are as they were, so that they
- * can be mended and tried again. A source knows no step, a step no source. Pure but for two functions of update_env_t,
- * which get values. What should follow is returned as effects. One caller per zone at a time.
+ * The steps (the table in update.c) sign, number, build, check, compare, store and publish. Each reads what earlier
+ * ones made; if one fails, those before it are undone, nothing was published, and the edits are as they were, so that
+ * they can be mended and tried again. A source knows no step, a step no source. Pure but for two functions of
+ * update_env_t, which get values. What should follow is returned as effects. One caller per zone at a time.
  */
 #pragma once
 
 #include "src/conf/conf.h"
 #include "src/journal/changeset.h"
+#include "src/sign/plan.h"
 #include "src/update/rails.h"
 #include "src/zone/txn.h"
 
@@ -45,6 +46,15 @@ typedef enum {
 	UPDATE_STORES_ALL,     /* the same, but whole versions with their records */
 } update_store_t;
 
+/** How a version is signed. Borrowed during the commit. */
+typedef struct {
+	const sign_plan_t *plan;
+	bool is_full;      /* the whole zone is looked at, also without edits; else what the edits reach */
+	bool steps_serial; /* the serial is the next one even if the edits set another */
+	bool has_floor;    /* the next is known */
+	uint32_t floor;    /* a whole version's serial is newer: that of the last one that was signed */
+} update_signing_t;
+
 /** How versions are made. A value; what its pointers lead to is borrowed. */
 typedef struct {
 	zone_build_params_t build; /* checks; its callbacks get the messages */
@@ -52,7 +62,8 @@ typedef struct {
 	update_store_t stores;
 	rails_policy_t rails;
 	bool verifies_zonemd;
-	conf_zonemd_t zonemd; /* what becomes of ZONEMD records */
+	conf_zonemd_t zonemd;            /* what becomes of ZONEMD records */
+	const update_signing_t *signing; /* NULL: the zone isn't signed here */
 } update_policy_t;
 
 /** A change as it is to be stored. Borrowed during the call. */
@@ -96,7 +107,10 @@ typedef struct {
 	bool has_base;     /* the next is known */
 	uint32_t serial_from;
 	uint32_t serial_to;
-	uint32_t removed, added;     /* records with SOAs; 0 if whole versions replace each other */
+	uint32_t removed, added; /* records with SOAs; 0 if whole versions replace each other */
+	bool is_signed;          /* the next two are known, also if there was nothing to publish */
+	bool is_signed_whole;    /* the whole zone was looked at */
+	sign_result_t signing;
 	char rail[RAILS_REASON_MAX]; /* the guard rail that was broken and held nothing up; "": none */
 } update_effects_t;
 
@@ -117,6 +131,8 @@ typedef struct {
 	const update_env_t *env;
 	zone_contents_t *next;      /* owned: the new version until it is published */
 	bool has_bad_zonemd;        /* its ZONEMD records don't verify: why the commit failed */
+	bool has_unsigned;          /* it could not be signed: why the commit failed */
+	bool is_over;               /* a step found that nothing differs: the others needn't run */
 	size_t mark;                /* of the transaction before the first step */
 	changeset_writer_t changes; /* what differs */
 	uint8_t *payload;           /* owned */
@@ -143,9 +159,10 @@ void update_rollback(update_t *update, size_t mark);
 
 /**
  * Run the steps. base: the version that is served, which update->base is or is a hold on. Without a change nothing
- * happens. KNOT_ESEMCHECK, KNOT_EZONESIZE: a check failed. KNOT_EGUARDRAIL: update->reason says which rail the version
- * breaks. Errors of zonemd_verify() (zone/zonemd.h), with
- * update->has_bad_zonemd, and of env->store(). KNOT_ENOMEM. On failure the edits are as they were.
+ * happens, and effects->is_published is false. KNOT_ESEMCHECK, KNOT_EZONESIZE: a check failed. KNOT_EGUARDRAIL:
+ * update->reason says which rail the version breaks. Errors of zonemd_verify() (zone/zonemd.h), with
+ * update->has_bad_zonemd, of the signer with update->has_unsigned, and of env->store(). KNOT_ENOMEM. On failure the
+ * edits are as they were.
  */
 KNOT_MUST_USE knot_err_t update_commit(update_t *update, const zone_contents_t *base, const update_policy_t *policy,
 		const update_env_t *env, update_effects_t *ret_effects);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/update/update.h"
 
+#include "libdnssec/key.h"
 #include "src/update/steps.h"
 #include "src/zone/zonemd.h"
 
@@ -470,11 +471,192 @@ static void test_nothing(void **state)
 	zone_contents_free(base);
 }
 
+/* ---- Signing ---- */
+
+static dnssec_key_t *csk;
+static sign_key_t signing_key;
+static knot_bytes_t dnskey;
+static sign_plan_t plan;
+
+static int set_up_key(void **state)
+{
+	(void)state;
+	assert_int_equal(dnssec_key_generate(13, 256, 257, &csk), KNOT_OK);
+	signing_key = (sign_key_t){ csk, true, true };
+	dnskey = dnssec_key_rdata(csk);
+	plan = (sign_plan_t){ .keys = &signing_key,
+		.key_count = 1,
+		.dnskey = { .ttl = 60, .rdatas = &dnskey, .rdata_count = 1 },
+		.now_s = 100000,
+		.lifetime_s = 1000,
+		.refresh_s = 10,
+		.trusts_signatures = true };
+	return 0;
+}
+
+static int tear_down_key(void **state)
+{
+	(void)state;
+	dnssec_key_free(csk);
+	return 0;
+}
+
+static update_policy_t signing_policy(const update_signing_t *signing)
+{
+	update_policy_t signed_policy = policy;
+	signed_policy.signing = signing;
+	return signed_policy;
+}
+
+/* Publish `text` signed, as a whole version. */
+static zone_contents_t *build_signed(const char *text, const update_signing_t *signing, update_effects_t *ret_effects)
+{
+	update_t update;
+	world_t world = { 0 };
+	const update_env_t env = env_of(&world);
+	const update_policy_t signed_policy = signing_policy(signing);
+	update_begin_whole(origin, UPDATE_FILE, NULL, build(text), &update);
+	assert_int_equal(update_commit(&update, NULL, &signed_policy, &env, ret_effects), KNOT_OK);
+	update_end(&update);
+	assert_non_null(world.served);
+	return world.served;
+}
+
+static void test_whole_version_is_signed(void **state)
+{
+	(void)state;
+	static const struct {
+		bool has_floor;
+		uint32_t floor, serial;
+	} rows[] = {
+		{ false, 0, 8 },
+		{ true, 5, 8 },
+		{ true, 7, 8 },
+		{ true, 8, 9 },
+		{ true, 1000, 1001 },
+		{ true, UINT32_MAX, 8 },
+	};
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		update_effects_t effects;
+		const update_signing_t signing = {
+			.plan = &plan, .is_full = true, .has_floor = rows[i].has_floor, .floor = rows[i].floor
+		};
+		zone_contents_t *zone = build_signed(base_text, &signing, &effects);
+		assert_int_equal(zone->serial, rows[i].serial);
+		assert_true(zone->is_signed && zone->has_nsec);
+		assert_true(effects.is_published && effects.is_signed && effects.is_signed_whole);
+		assert_int_equal(effects.signing.rrsig_count, 6); /* SOA, NS, DNSKEY, A, two of NSEC */
+		assert_int_equal(effects.signing.earliest_expiration_s, plan.now_s + plan.lifetime_s);
+		zone_contents_free(zone);
+	}
+}
+
+/* Nothing is due: nothing is published, but what was looked at is reported. */
+static void test_signed_version_needs_nothing(void **state)
+{
+	(void)state;
+	update_t update;
+	world_t world = { 0 };
+	update_effects_t effects;
+	const update_signing_t signing = { .plan = &plan, .is_full = true };
+	const update_policy_t signed_policy = signing_policy(&signing);
+	const update_env_t env = env_of(&world);
+	zone_contents_t *base = build_signed(base_text, &signing, &effects);
+	assert_int_equal(update_begin(origin, UPDATE_SIGNER, base, &update), KNOT_OK);
+	assert_int_equal(update_commit(&update, base, &signed_policy, &env, &effects), KNOT_OK);
+	assert_false(effects.is_published);
+	assert_true(effects.is_signed);
+	assert_int_equal(effects.signing.rrsig_count, 0);
+	assert_int_equal(effects.signing.earliest_expiration_s, plan.now_s + plan.lifetime_s);
+	assert_int_equal(world.published + world.stored, 0);
+	update_end(&update);
+	zone_contents_free(base);
+}
+
+/* Edits are signed with their serial; if the change can't be stored, they are as they were. */
+static void test_edits_are_signed(void **state)
+{
+	(void)state;
+	update_effects_t effects;
+	const update_signing_t signing = { .plan = &plan }, full = { .plan = &plan, .is_full = true };
+	const update_policy_t signed_policy = signing_policy(&signing);
+	zone_contents_t *base = build_signed(base_text, &full, &effects);
+	world_t world = { .store_err = KNOT_ESPACE }, before = { 0 };
+	const update_env_t env = env_of(&world);
+	update_t update = begin_edits(base);
+	print_edits(&update, &before);
+	assert_int_equal(update_commit(&update, base, &signed_policy, &env, &effects), KNOT_ESPACE);
+	print_edits(&update, &world);
+	assert_string_equal(world.text, before.text);
+	world.store_err = KNOT_OK;
+	assert_int_equal(update_commit(&update, base, &signed_policy, &env, &effects), KNOT_OK);
+	assert_int_equal(world.served->serial, base->serial + 1);
+	assert_true(effects.is_signed && !effects.is_signed_whole);
+	/* SOA, both addresses, NSEC of the apex and of the new name */
+	assert_int_equal(effects.signing.rrsig_count, 5);
+	update_end(&update);
+	zone_contents_free(world.served);
+	zone_contents_free(base);
+}
+
+/* A key without its private part: the reason is said, nothing is published. */
+static void test_unsigned_edits_are_not_published(void **state)
+{
+	(void)state;
+	update_effects_t effects;
+	const update_signing_t full = { .plan = &plan, .is_full = true };
+	zone_contents_t *base = build_signed(base_text, &full, &effects);
+	dnssec_key_t *public;
+	assert_int_equal(dnssec_key_from_rdata(dnskey, &public), KNOT_OK);
+	const sign_key_t key = { public, true, true };
+	sign_plan_t broken = plan;
+	broken.keys = &key;
+	const update_signing_t signing = { .plan = &broken };
+	const update_policy_t signed_policy = signing_policy(&signing);
+	world_t world = { 0 };
+	const update_env_t env = env_of(&world);
+	update_t update = begin_edits(base);
+	assert_int_not_equal(update_commit(&update, base, &signed_policy, &env, &effects), KNOT_OK);
+	assert_true(update.has_unsigned);
+	assert_int_equal(world.published + world.stored, 0);
+	update_end(&update);
+	dnssec_key_free(public);
+	zone_contents_free(base);
+}
+
+/* The digest covers what is signed, and is signed itself. */
+static void test_digest_of_signed_version(void **state)
+{
+	(void)state;
+	update_effects_t effects;
+	const update_signing_t full = { .plan = &plan, .is_full = true }, signing = { .plan = &plan };
+	update_policy_t signed_policy = signing_policy(&full);
+	signed_policy.zonemd = CONF_ZONEMD_SHA384;
+	world_t first_world = { 0 }, world = { 0 };
+	update_env_t env = env_of(&first_world);
+	update_t update;
+	update_begin_whole(origin, UPDATE_FILE, NULL, build(base_text), &update);
+	assert_int_equal(update_commit(&update, NULL, &signed_policy, &env, &effects), KNOT_OK);
+	update_end(&update);
+	assert_int_equal(zonemd_verify(first_world.served), KNOT_OK);
+	env = env_of(&world);
+	signed_policy.signing = &signing;
+	update = begin_edits(first_world.served);
+	assert_int_equal(update_commit(&update, first_world.served, &signed_policy, &env, &effects), KNOT_OK);
+	update_end(&update);
+	assert_int_equal(zonemd_verify(world.served), KNOT_OK);
+	zone_contents_free(first_world.served);
+	zone_contents_free(world.served);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_commit), cmocka_unit_test(test_failing_steps),
 		cmocka_unit_test(test_failures), cmocka_unit_test(test_rails), cmocka_unit_test(test_stores),
 		cmocka_unit_test(test_step_that_does_not_fit), cmocka_unit_test(test_zonemd),
-		cmocka_unit_test(test_generated_zonemd_is_part_of_the_change), cmocka_unit_test(test_nothing) };
-	return cmocka_run_group_tests(tests, NULL, NULL);
+		cmocka_unit_test(test_generated_zonemd_is_part_of_the_change), cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_whole_version_is_signed), cmocka_unit_test(test_signed_version_needs_nothing),
+		cmocka_unit_test(test_edits_are_signed), cmocka_unit_test(test_unsigned_edits_are_not_published),
+		cmocka_unit_test(test_digest_of_signed_version) };
+	return cmocka_run_group_tests(tests, set_up_key, tear_down_key);
 }

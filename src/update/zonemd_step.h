@@ -13,3 +13,7 @@
 /** Verify update->next, then give it its record. Errors of zonemd_verify() with update->has_bad_zonemd, KNOT_EZONESIZE,
  * KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t update_run_zonemd(update_t *update);
+
+/** Before a transaction is signed: a record in the place of the one that is generated, or none if they are removed, so
+ * that the chain knows the type. Nothing happens if no record is generated. KNOT_ENOMEM. */
+KNOT_MUST_USE knot_err_t update_reserve_zonemd(const update_t *update, zone_txn_t *txn);

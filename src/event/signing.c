@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/event/signing.h"
+
+#include "src/event/signing_log.h"
+#include "src/sign/by_keys.h"
+#include "src/sys/clock.h"
+#include "src/sys/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { RETRY_MIN_S = 10, RETRY_MAX_S = 600 }; /* after a failure */
+
+struct signing {
+	server_t *server;
+	zone_t *zone;
+	conf_t *conf; /* held */
+	bool is_full;
+	zone_keys_env_t env;
+	conf_policy_times_t times;
+	zone_keys_t keys;
+	keys_outcome_t outcome;
+	sign_by_keys_t by_keys;
+	update_signing_t update;
+};
+
+bool signing_is_wanted(const server_t *server, knot_name_t name)
+{
+	conf_zone_t zone;
+	RCU_READ_SECTION(guard);
+	return state_settings(state_load(&server->root, guard), name, &zone) && zone.dnssec_signing;
+}
+
+/* ---- The key database ---- */
+
+static knot_err_t signing_open_kasp(server_t *server) SYS_REQUIRES(server->kasp_lock)
+{
+	char reason[KASP_REASON_MAX] = "";
+	const conf_database_t *database = &server->started->database;
+	const kasp_params_t params = { .path = database->kasp_db, .size_max = database->kasp_db_max_size };
+	knot_err_t err = kasp_open(&params, reason, &server->kasp);
+	if (err != KNOT_OK) {
+		log_server(LOG_ERR, "failed to open KASP database '%s' (%s)%s%s", database->kasp_db, knot_strerror(err),
+				reason[0] != '\0' ? ", " : "", reason);
+	}
+	return err;
+}
+
+knot_err_t signing_kasp(server_t *server, kasp_t **ret_kasp)
+{
+	sys_mutex_lock(&server->kasp_lock);
+	knot_err_t err = server->kasp == NULL ? signing_open_kasp(server) : KNOT_OK;
+	*ret_kasp = server->kasp;
+	sys_mutex_unlock(&server->kasp_lock);
+	return err;
+}
+
+/* ---- Times ---- */
+
+/* The earlier of two times, of which 0 is none. */
+static uint64_t signing_earlier(uint64_t a_s, uint64_t b_s)
+{
+	return a_s == 0 || (b_s != 0 && b_s < a_s) ? b_s : a_s;
+}
+
+static void signing_plan(const signing_t *signing, uint64_t when_s, bool is_earlier_only)
+{
+	server_t *server = signing->server;
+	entry_t *entry = entry_of(signing->zone);
+	uint64_t now_s = sys_clock_wall(), wait_s = when_s > now_s ? when_s - now_s : 0;
+	sys_mutex_lock(&server->jobs.lock);
+	if (!is_earlier_only) {
+		jobs_cancel(&server->jobs, entry, EVENT_DNSSEC);
+	}
+	(void)jobs_plan(&server->jobs, entry, EVENT_DNSSEC, sys_clock_ms() + wait_s * 1000, 0);
+	sys_mutex_unlock(&server->jobs.lock);
+}
+
+static void signing_plan_retry(const signing_t *signing)
+{
+	uint32_t wait_s = signing->times.pre_refresh_s;
+	wait_s = wait_s < RETRY_MIN_S ? RETRY_MIN_S : wait_s > RETRY_MAX_S ? RETRY_MAX_S : wait_s;
+	signing_plan(signing, sys_clock_wall() + wait_s, true);
+}
+
+static uint64_t signing_expiry_due(const signing_t *signing, const sign_result_t *result)
+{
+	uint64_t expires_s = result->earliest_expiration_s;
+	return expires_s > signing->times.refresh_s ? expires_s - signing->times.refresh_s : expires_s;
+}
+
+static uint64_t signing_next(const signing_t *signing, const sign_result_t *result)
+{
+	const keys_outcome_t *outcome = &signing->outcome;
+	uint64_t next_s = signing_expiry_due(signing, result);
+	next_s = signing_earlier(next_s, outcome->next.kind != KEYS_NOTHING ? outcome->next.due_s : 0);
+	next_s = signing_earlier(next_s, outcome->next_timer_s);
+	return signing_earlier(next_s, zone_keys_salt_due(&signing->env, &signing->keys));
+}
+
+/* ---- Preparing ---- */
+
+typedef struct {
+	bool has_soa;
+	uint32_t ttl_s;
+} signing_soa_t;
+
+static bool signing_take_soa(const zone_rr_t *rr, void *ctx)
+{
+	signing_soa_t *soa = ctx;
+	if (rr->type == KNOT_TYPE_SOA) {
+		*soa = (signing_soa_t){ true, rr->ttl };
+	}
+	return !soa->has_soa;
+}
+
+static knot_err_t signing_find_times(signing_t *signing, const zone_contents_t *like)
+{
+	signing_soa_t soa = { .has_soa = false };
+	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
+	if (scratch == NULL) {
+		return KNOT_ENOMEM;
+	}
+	if (like != NULL) {
+		(void)zone_each_of_node(like, like->apex, scratch, signing_take_soa, &soa);
+	}
+	free(scratch);
+	signing->times = conf_policy_times(
+			signing->env.policy, signing->env.zone, soa.ttl_s, like != NULL ? like->max_ttl : soa.ttl_s);
+	return KNOT_OK;
+}
+
+/* False: the zone isn't signed. */
+static bool signing_hold_conf(signing_t *signing)
+{
+	conf_zone_t zone;
+	RCU_READ_SECTION(guard);
+	const state_t *state = state_load(&signing->server->root, guard);
+	if (!state_settings(state, zone_name(signing->zone), &zone) || !zone.dnssec_signing) {
+		return false;
+	}
+	signing->conf = conf_hold(state->conf);
+	signing->env.conf = signing->conf;
+	signing->env.policy = conf_zone_policy(signing->conf, &zone);
+	return true;
+}
+
+static knot_err_t signing_roll(signing_t *signing, unsigned how)
+{
+	zone_keys_t *keys = &signing->keys;
+	knot_err_t err = zone_keys_roll(&signing->env, keys, &signing->times, (how & EVENT_ROLLS_KSK) != 0,
+			(how & EVENT_ROLLS_ZSK) != 0, &signing->outcome);
+	if (err != KNOT_OK) {
+		signing_log_failure(&signing->env, "failed to update key set", err, "");
+		return err;
+	}
+	err = zone_keys_resalt(&signing->env, keys);
+	if (err != KNOT_OK) {
+		signing_log_failure(&signing->env, "failed to update NSEC3 salt", err, "");
+		return err;
+	}
+	bool is_new = signing->outcome.is_changed || keys->is_salt_new || !keys->has_ttls;
+	err = is_new ? zone_keys_save(&signing->env, keys, &signing->times, &signing->outcome) : KNOT_OK;
+	if (err != KNOT_OK) {
+		signing_log_failure(&signing->env, "failed to update key set", err, "");
+	} else {
+		signing_log_notes(&signing->env, &signing->outcome);
+	}
+	return err;
+}
+
+static knot_err_t signing_get_keys(signing_t *signing, unsigned how)
+{
+	zone_keys_t *keys = &signing->keys;
+	knot_err_t err = zone_keys_load(&signing->env, keys);
+	if (err != KNOT_OK) {
+		signing_log_failure(&signing->env, "failed to load keys", err, "");
+		return err;
+	}
+	err = signing->is_full ? signing_roll(signing, how) : KNOT_OK;
+	if (err != KNOT_OK) {
+		return err;
+	}
+	if (signing->is_full) {
+		signing_log_keys(&signing->env, &keys->set);
+	}
+	err = zone_keys_open(&signing->env, keys);
+	if (err != KNOT_OK) {
+		signing_log_unusable(&signing->env, keys, err);
+	}
+	return err;
+}
+
+static void signing_read_floor(signing_t *signing)
+{
+	kasp_txn_t *txn;
+	update_signing_t *update = &signing->update;
+	if (kasp_begin(signing->env.kasp, false, &txn) == KNOT_OK) {
+		update->has_floor =
+				kasp_get_serial(txn, KASP_SIGNED_SERIAL, signing->env.zone, &update->floor) == KNOT_OK;
+		kasp_abort(txn);
+	}
+}
+
+static knot_err_t signing_make_plan(signing_t *signing, const signing_ask_t *ask)
+{
+	sign_plan_t *plan = &signing->by_keys.plan;
+	knot_err_t err = sign_by_keys(&signing->env, &signing->keys, &signing->times, &signing->by_keys);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	sys_mutex_lock(&signing->server->jobs.lock);
+	plan->trusts_signatures = entry_of(signing->zone)->is_signed;
+	sys_mutex_unlock(&signing->server->jobs.lock);
+	plan->drops_signatures = (ask->how & EVENT_DROPS_SIGNATURES) != 0;
+	signing->update.plan = plan;
+	signing->update.is_full = ask->is_full;
+	signing->update.steps_serial = ask->steps_serial;
+	if (ask->steps_serial) {
+		signing_read_floor(signing);
+	}
+	if (signing->is_full) {
+		log_zone(LOG_INFO, signing->env.zone, "DNSSEC, signing started");
+	}
+	return KNOT_OK;
+}
+
+static void signing_free(signing_t *signing)
+{
+	sign_by_keys_done(&signing->by_keys);
+	zone_keys_done(&signing->keys);
+	conf_free(signing->conf);
+	free(signing);
+}
+
+static knot_err_t signing_prepare(signing_t *signing, const signing_ask_t *ask)
+{
+	knot_err_t err = signing_kasp(ask->server, &signing->env.kasp);
+	if (err != KNOT_OK) {
+		signing_log_failure(&signing->env, "failed to initialize signing context", err, "");
+		return err;
+	}
+	err = signing_find_times(signing, ask->like);
+	if (err == KNOT_OK && signing->is_full) {
+		signing_log_policy(&signing->env, &signing->times);
+	}
+	err = err == KNOT_OK ? signing_get_keys(signing, ask->how) : err;
+	return err == KNOT_OK ? signing_make_plan(signing, ask) : err;
+}
+
+/* NULL with KNOT_OK: the zone isn't signed. */
+static knot_err_t signing_new(server_t *server, zone_t *zone, signing_t **ret_signing)
+{
+	signing_t *signing = calloc(1, sizeof(*signing));
+	if (signing == NULL) {
+		return KNOT_ENOMEM;
+	}
+	signing->server = server;
+	signing->zone = zone;
+	signing->env.zone = zone_name(zone);
+	signing->env.kasp_path = server->started->database.kasp_db;
+	signing->env.now_s = sys_clock_wall();
+	bool is_wanted = signing_hold_conf(signing);
+	if (!is_wanted) {
+		free(signing);
+	}
+	*ret_signing = is_wanted ? signing : NULL;
+	return KNOT_OK;
+}
+
+knot_err_t signing_begin(const signing_ask_t *ask, char *reason, signing_t **ret_signing)
+{
+	signing_t *signing;
+	knot_err_t err = signing_new(ask->server, ask->zone, &signing);
+	if (err != KNOT_OK || signing == NULL) {
+		*ret_signing = NULL;
+		return err;
+	}
+	signing->is_full = ask->is_full;
+	err = signing_prepare(signing, ask);
+	if (err != KNOT_OK) {
+		snprintf(reason, UPDATE_REASON_MAX, "%s", signing->keys.reason);
+		signing_plan_retry(signing);
+		signing_free(signing);
+		return err;
+	}
+	*ret_signing = signing;
+	return KNOT_OK;
+}
+
+knot_err_t signing_confirm(server_t *server, zone_t *zone, const zone_contents_t *contents, uint32_t delay_s)
+{
+	signing_t *signing;
+	knot_err_t err = signing_new(server, zone, &signing);
+	if (err != KNOT_OK || signing == NULL) {
+		return err == KNOT_OK ? KNOT_ENOTSUP : err;
+	}
+	zone_keys_env_t *env = &signing->env;
+	err = signing_kasp(server, &env->kasp);
+	err = err == KNOT_OK ? signing_find_times(signing, contents) : err;
+	err = err == KNOT_OK ? zone_keys_load(env, &signing->keys) : err;
+	err = err == KNOT_OK ? keys_confirm(&signing->keys.set, env->now_s, delay_s) : err;
+	err = err == KNOT_OK ? zone_keys_save(env, &signing->keys, &signing->times, &signing->outcome) : err;
+	if (err == KNOT_OK) {
+		log_zone(LOG_NOTICE, env->zone, "DNSSEC, KSK submission, confirmed");
+	}
+	signing_free(signing);
+	return err;
+}
+
+const update_signing_t *signing_of(const signing_t *signing)
+{
+	return signing != NULL ? &signing->update : NULL;
+}
+
+/* ---- Ending ---- */
+
+/* A start without the zone's image goes on from there. */
+static void signing_note_serial(const signing_t *signing, uint32_t serial)
+{
+	kasp_txn_t *txn;
+	knot_err_t err = kasp_begin(signing->env.kasp, true, &txn);
+	if (err == KNOT_OK) {
+		err = kasp_put_serial(txn, KASP_SIGNED_SERIAL, signing->env.zone, serial);
+		if (err == KNOT_OK) {
+			err = kasp_commit(txn);
+		} else {
+			kasp_abort(txn);
+		}
+	}
+	if (err != KNOT_OK) {
+		log_zone(LOG_WARNING, signing->env.zone, "DNSSEC, failed to note the signed serial (%s)",
+				knot_strerror(err));
+	}
+}
+
+static void signing_conclude(signing_t *signing, const update_effects_t *effects)
+{
+	const sign_result_t *result = &effects->signing;
+	uint32_t serial = effects->is_published ? effects->serial_to : 0;
+	signing_log_result(&signing->env, effects);
+	if (signing->is_full) {
+		sys_mutex_lock(&signing->server->jobs.lock);
+		entry_of(signing->zone)->is_signed = true;
+		sys_mutex_unlock(&signing->server->jobs.lock);
+		if (effects->is_published) {
+			signing_note_serial(signing, serial);
+		}
+		uint64_t next_s = signing_next(signing, result);
+		signing_log_next(&signing->env, &signing->outcome, next_s);
+		if (next_s != 0) {
+			signing_plan(signing, next_s, false);
+		}
+	} else if (result->earliest_expiration_s != 0) {
+		signing_plan(signing, signing_expiry_due(signing, result), true);
+	}
+}
+
+void signing_end(signing_t *take_signing, knot_err_t err, const update_t *update, const update_effects_t *effects)
+{
+	if (take_signing == NULL) {
+		return;
+	}
+	if (err == KNOT_OK && effects->is_signed) {
+		signing_conclude(take_signing, effects);
+	} else if (err != KNOT_OK) {
+		if (update->has_unsigned) {
+			const char *what = take_signing->is_full ? "failed to sign zone content"
+								 : "failed to sign changeset";
+			signing_log_failure(&take_signing->env, what, err, "");
+		}
+		signing_plan_retry(take_signing);
+	}
+	signing_free(take_signing);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * The signer of one commit: the zone's keys brought up to date, the plan that follows from them, and what is logged and
+ * planned when the version is published. Internal to src/event.
+ *
+ * A full run rolls keys and looks at the whole zone; else the keys are taken as they are. The key database is written
+ * before anything is signed with a new key, so a failure later repeats the run with the same keys. In the zone's turn;
+ * files and the key database are read.
+ */
+#pragma once
+
+#include "src/event/internal.h"
+#include "src/update/update.h"
+
+typedef struct signing signing_t;
+
+/** What to sign with. */
+typedef struct {
+	server_t *server;
+	zone_t *zone;
+	const zone_contents_t
+			*like; /* whose TTLs count: what is changed, or the version without signatures; NULL: none */
+	bool is_full;
+	bool steps_serial; /* update_signing_t */
+	unsigned how;      /* EVENT_…_SIGNATURES, EVENT_ROLLS_… */
+} signing_ask_t;
+
+/** True if the zone is configured to be signed. */
+bool signing_is_wanted(const server_t *server, knot_name_t name);
+
+/**
+ * Prepare it. *ret_signing NULL: the zone isn't signed. Failures are logged, in Knot's words, and the next attempt is
+ * planned. KNOT_ENOSIGNKEYS, KNOT_EKEYSET, KNOT_ENOPRIVATEKEY: keys are missing. KNOT_EMALF, KNOT_EFILE: of the key
+ * database. reason: as update_t.reason.
+ */
+KNOT_MUST_USE knot_err_t signing_begin(const signing_ask_t *ask, char *reason, signing_t **ret_signing);
+
+/** What the commit needs of it; borrowed. */
+const update_signing_t *signing_of(const signing_t *signing);
+
+/** End it: log what came of it, and plan the next run. err: of the commit. NULL: nothing happens. */
+void signing_end(signing_t *take_signing, knot_err_t err, const update_t *update, const update_effects_t *effects);
+
+/** Note in the key database that the parent has the DS of the KSK that is ready. contents: what is served. delay_s: as
+ * keys_confirm(). KNOT_ENOREADY, KNOT_ENOTSUP: the zone isn't signed; errors of the key database. */
+KNOT_MUST_USE knot_err_t signing_confirm(
+		server_t *server, zone_t *zone, const zone_contents_t *contents, uint32_t delay_s);
+
+/** The key database, opened if it isn't yet; logs a failure. It is closed with the server. */
+KNOT_MUST_USE knot_err_t signing_kasp(server_t *server, kasp_t **ret_kasp) SYS_EXCLUDES(server->kasp_lock);

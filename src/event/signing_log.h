@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/** What signing says in the log, in Knot's words. Internal to src/event. */
+#pragma once
+
+#include "src/keys/zone_keys.h"
+#include "src/update/update.h"
+
+/** "DNSSEC, what (error, details)". */
+void signing_log_failure(const zone_keys_env_t *env, const char *what, knot_err_t err, const char *details);
+
+/** Why the keys can't be used. */
+void signing_log_unusable(const zone_keys_env_t *env, const zone_keys_t *keys, knot_err_t err);
+
+/** Values of the policy that don't fit the zone. */
+void signing_log_policy(const zone_keys_env_t *env, const conf_policy_times_t *times);
+
+/** What was done with the keys. */
+void signing_log_notes(const zone_keys_env_t *env, const keys_outcome_t *outcome);
+
+/** A line for each key, in the order in which they are published. */
+void signing_log_keys(const zone_keys_env_t *env, const keys_set_t *set);
+
+/** What was signed. */
+void signing_log_result(const zone_keys_env_t *env, const update_effects_t *effects);
+
+/** What comes next. next_s: 0: nothing. */
+void signing_log_next(const zone_keys_env_t *env, const keys_outcome_t *outcome, uint64_t next_s);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/** What operators may ask of zones that the server signs. */
+#pragma once
+
+#include "src/event/server.h"
+
+/**
+ * Plan the event `re-sign` for now. how: EVENT_DROPS_SIGNATURES, EVENT_ROLLS_KSK, EVENT_ROLLS_ZSK or 0. ret_ticket: may
+ * be NULL. KNOT_ENOTSUP: the zone isn't signed by the server. KNOT_EEMPTYZONE: it has no contents. Others as
+ * server_zone_ask().
+ */
+KNOT_MUST_USE knot_err_t server_zone_sign(
+		server_t *server, knot_name_t name, unsigned how, server_ticket_t *ret_ticket);
+
+/**
+ * The parent has the DS of the KSK that waits for it. delay_s: how long caches may have the old one; 0: it is taken
+ * out of the zone as soon as possible. Waits for the zone's job; then the zone is signed. KNOT_ENOREADY: no KSK waits.
+ * KNOT_ENOTSUP, KNOT_EEMPTYZONE: as above. KNOT_ENOZONE, and errors of the key database.
+ */
+KNOT_MUST_USE knot_err_t server_zone_confirm_ksk(server_t *server, knot_name_t name, uint32_t delay_s);
