@@ -106,7 +106,7 @@ static bool names_may_opt_out(const validate_checker_t *c, const zone_node_t *no
 	const zone_arena_view_t *arena = &c->zone->arena;
 	bool is_insecure = (node->flags & ZONE_NODE_CUT) && zone_node_rrset(arena, node, KNOT_TYPE_DS) == NULL &&
 			   zone_node_rrset(arena, node, SIGN_TYPE_DELEG) == NULL;
-	return is_insecure || zone_node_rrset_count(node) == 0;
+	return is_insecure || !validate_has_data(c->zone, node);
 }
 
 knot_err_t validate_name_nsec3(validate_checker_t *c, const validate_chain_t *chain, const zone_node_t *node)
@@ -114,8 +114,8 @@ knot_err_t validate_name_nsec3(validate_checker_t *c, const validate_chain_t *ch
 	if (zone_node_rrset(&c->zone->arena, node, KNOT_TYPE_NSEC) != NULL) {
 		return names_fault(c, node, KNOT_ENSECBITMAP, KNOT_TYPE_NSEC);
 	}
-	if (zone_node_rrset_count(node) > 0 && !validate_has_data(c->zone, node)) {
-		return KNOT_OK; /* signatures and nothing else */
+	if (!validate_may_have_nsec3(c->zone, node)) {
+		return KNOT_OK;
 	}
 	validate_cover_t cover;
 	knot_err_t err = names_find(c, chain, zone_node_owner(node), &cover);
@@ -128,6 +128,6 @@ knot_err_t validate_name_nsec3(validate_checker_t *c, const validate_chain_t *ch
 	if (cover.node == NULL || !names_may_opt_out(c, node)) {
 		return names_fault(c, node, KNOT_ENONSEC, KNOT_TYPE_ANY);
 	}
-	knot_err_t err_if_covered = zone_node_rrset_count(node) > 0 ? KNOT_EOPTOUT : KNOT_ENONSEC;
+	knot_err_t err_if_covered = validate_has_data(c->zone, node) ? KNOT_EOPTOUT : KNOT_ENONSEC;
 	return cover.is_opt_out ? KNOT_OK : names_fault(c, node, err_if_covered, KNOT_TYPE_ANY);
 }

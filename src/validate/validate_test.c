@@ -457,10 +457,145 @@ static void test_rows(void **state)
 	}
 }
 
+/* ---- Times ---- */
+
+static void test_times(void **state)
+{
+	(void)state;
+	const uint64_t begins_s = NOW_S - SIGN_INCEPTION_OFFSET_S, ends_s = NOW_S + LIFETIME_S;
+	const struct {
+		const char *what;
+		validate_options_t options;
+		knot_err_t err;
+	} at[] = {
+		{ "now", { .now_s = NOW_S }, KNOT_OK },
+		{ "first second", { .now_s = begins_s }, KNOT_OK },
+		{ "not yet valid", { .now_s = begins_s - 1 }, KNOT_ENOSIG },
+		{ "last second", { .now_s = ends_s }, KNOT_OK },
+		{ "expired", { .now_s = ends_s + 1 }, KNOT_ENOSIG },
+		{ "expired, nothing but times", { .now_s = ends_s + 1, .only_times = true }, KNOT_ENOSIG },
+		{ "expired, whatever the time is", { .now_s = ends_s + 1, .ignores_times = true }, KNOT_OK },
+		{ "in the margin", { .now_s = NOW_S, .margin_s = LIFETIME_S + 1 }, KNOT_EEXPIRES },
+		{ "not in the margin", { .now_s = NOW_S, .margin_s = LIFETIME_S }, KNOT_OK },
+	};
+	for (unsigned chain = 0; chain < CHAINS; chain++) {
+		sign_plan_t plan = plan_of(chain, KEYS_EC);
+		zone_contents_t *zone = make_zone(NULL, &plan);
+		for (size_t i = 0; i < KNOT_LEN(at); i++) {
+			validate_result_t result;
+			knot_err_t err = validate_zone(zone, &at[i].options, &result);
+			if (err != at[i].err || result.earliest_expiration_s != ends_s ||
+					result.has_hint != (err != KNOT_OK)) {
+				fail_msg("%s: %s: %s", chain_names[chain], at[i].what, knot_strerror(err));
+			}
+		}
+		zone_contents_free(zone);
+	}
+}
+
+/* ---- What is looked at ---- */
+
+static void test_algorithms(void **state)
+{
+	(void)state;
+	sign_plan_t plan = plan_of(CHAIN_NSEC, KEYS_BOTH);
+	validate_options_t options = { .now_s = NOW_S, .all_algorithms = true };
+	validate_result_t result;
+	uint8_t wire[KNOT_NAME_MAX];
+	zone_contents_t *zone = make_zone(NULL, &plan);
+	assert_int_equal(validate_zone(zone, &options, &result), KNOT_OK);
+	spoil_t s = { begin(zone), list_zone(zone), scan_name("txt", wire), KNOT_TYPE_TXT, zone };
+	drop_sig(&s);
+	zone_contents_t *spoilt = commit(s.txn);
+	assert_int_equal(validate_zone(spoilt, &options, &result), KNOT_ENOSIG);
+	assert_int_equal(result.type, KNOT_TYPE_TXT);
+	free(s.has.at);
+	zone_contents_free(spoilt);
+	zone_contents_free(zone);
+}
+
+static void put_many_names(zone_txn_t *txn, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		char line[60];
+		record_t r;
+		snprintf(line, sizeof(line), "n%u 60 TXT x", i);
+		scan_record(line, &r);
+		put_record(txn, &r);
+	}
+}
+
+/* A fault that one sample may miss is found by one of as many as there are; all but cryptography is looked at in each.
+ */
+static void test_sample(void **state)
+{
+	(void)state;
+	enum { NAMES = 200, SAMPLE = 5 };
+	sign_plan_t plan = plan_of(CHAIN_NSEC, KEYS_EC);
+	validate_options_t options = { .now_s = NOW_S, .sample = SAMPLE };
+	validate_result_t all, some;
+	uint8_t wire[KNOT_NAME_MAX];
+	sign_result_t signed_result;
+	zone_contents_t *plain_zone = make_zone(NULL, &plan);
+	zone_txn_t *txn = begin(plain_zone);
+	put_many_names(txn, NAMES);
+	assert_int_equal(sign_zone(txn, NULL, &plan, &signed_result), KNOT_OK);
+	zone_contents_t *zone = commit(txn);
+	assert_int_equal(validate_zone(zone, &plain, &all), KNOT_OK);
+	assert_int_equal(validate_zone(zone, &options, &some), KNOT_OK);
+	assert_int_equal(all.verified_count, all.rrsig_count);
+	assert_int_equal(some.rrsig_count, all.rrsig_count);
+	assert_in_range(some.verified_count, all.rrsig_count / SAMPLE / 2, all.rrsig_count / SAMPLE * 2);
+	spoil_t s = { begin(zone), list_zone(zone), scan_name("n177", wire), KNOT_TYPE_TXT, zone };
+	flip_sig(&s);
+	zone_contents_t *spoilt = commit(s.txn);
+	unsigned found = 0;
+	for (options.sample_seed = 0; options.sample_seed < SAMPLE; options.sample_seed++) {
+		found += validate_zone(spoilt, &options, &some) == KNOT_ENOSIG;
+	}
+	assert_int_equal(found, 1);
+	assert_int_equal(validate_change(zone, spoilt, &plain, &some), KNOT_ENOSIG);
+	assert_int_equal(some.verified_count, 1); /* the other signatures of the name are as before */
+	free(s.has.at);
+	zone_contents_free(spoilt);
+	zone_contents_free(zone);
+	zone_contents_free(plain_zone);
+}
+
+/* When a change is a case for the whole zone. */
+static void test_whole(void **state)
+{
+	(void)state;
+	validate_result_t result;
+	sign_plan_t plan = plan_of(CHAIN_NSEC, KEYS_EC), more = plan_of(CHAIN_NSEC, KEYS_BOTH);
+	zone_contents_t *zone = make_zone(NULL, &plan);
+	assert_int_equal(validate_change(NULL, zone, &plain, &result), KNOT_OK);
+	assert_true(result.is_whole);
+	assert_int_equal(validate_change(zone, zone, &plain, &result), KNOT_OK);
+	assert_false(result.is_whole);
+	assert_int_equal(result.rrsig_count, 0);
+	zone_txn_t *txn = begin(zone);
+	sign_result_t signed_result;
+	assert_int_equal(sign_zone(txn, NULL, &more, &signed_result), KNOT_OK);
+	zone_contents_t *next = commit(txn);
+	assert_int_equal(validate_change(zone, next, &plain, &result), KNOT_OK);
+	assert_true(result.is_whole);
+	zone_contents_t *other = make_zone(NULL, &plan); /* the same records in other memory */
+	assert_int_equal(validate_change(zone, other, &plain, &result), KNOT_OK);
+	assert_false(result.is_whole);
+	zone_contents_free(other);
+	zone_contents_free(next);
+	zone_contents_free(zone);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_algorithms),
+		cmocka_unit_test(test_sample),
+		cmocka_unit_test(test_whole),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
