@@ -309,8 +309,8 @@ knot_err_t validate_bitmap(validate_checker_t *c, const zone_node_t *node, sign_
 	bool is_nsec = chain == SIGN_CHAIN_NSEC, is_signed = is_nsec, has_added = false;
 	size_t count = 0;
 	for (unsigned i = 0; i < rrsets; i++) {
-		uint16_t type = zone_rrset_type(zone_node_rrset_at(&c->zone->arena, node, i));
-		is_signed = is_signed || (!is_made_everywhere(type) && sign_place_signs(place, type));
+		const zone_rrset_t *set = zone_node_rrset_at(&c->zone->arena, node, i);
+		is_signed = is_signed || (zone_rrset_has_sigs(set) && sign_place_signs(place, zone_rrset_type(set)));
 	}
 	for (unsigned i = 0; i <= rrsets; i++) {
 		unsigned type = i < rrsets ? zone_rrset_type(zone_node_rrset_at(&c->zone->arena, node, i))

@@ -62,7 +62,7 @@ knot_err_t validate_checker_fault(validate_checker_t *checker, knot_err_t err, k
 KNOT_MUST_USE knot_err_t validate_signatures(validate_checker_t *checker, const zone_node_t *node, sign_place_t place,
 		const zone_contents_t *base, const zone_node_t *before);
 
-/** The bitmap that the NSEC or NSEC3 of a name is to have. KNOT_ENOMEM. */
+/** The bitmap that the NSEC or NSEC3 of a name is to have: RRSIG by what is there, as Knot does. KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t validate_bitmap(validate_checker_t *checker, const zone_node_t *node, sign_place_t place,
 		sign_chain_t chain, uint8_t ret_bitmap[static SIGN_BITMAP_MAX], size_t *ret_len);
 

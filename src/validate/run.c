@@ -39,15 +39,14 @@ knot_err_t validate_run_init(validate_run_t *run, const zone_contents_t *zone, c
 		unsigned thread_count)
 {
 	*run = (validate_run_t){ .zone = zone, .options = options };
-	knot_name_t apex = zone_node_owner(zone->apex);
 	knot_err_t err = validate_keys_read(zone, &run->keys);
 	if (err != KNOT_OK) {
-		return err == KNOT_ENOMEM ? err : run_fault(run, err, apex, KNOT_TYPE_DNSKEY);
+		return err;
 	}
 	const zone_rrset_t *params = zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_NSEC3PARAM);
 	run->has_nsec3 = params != NULL;
 	if (run->has_nsec3 && !run_has_good_params(zone, params)) {
-		return run_fault(run, KNOT_ENSEC3PARAM, apex, KNOT_TYPE_NSEC3PARAM);
+		return KNOT_ENSEC3PARAM;
 	}
 	return run_make_checkers(run, thread_count > 0 ? thread_count : 1);
 }

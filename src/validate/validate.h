@@ -33,7 +33,7 @@ typedef struct {
 
 /** What was found. */
 typedef struct {
-	bool has_hint;                  /* the fault has a place: */
+	bool has_hint;                  /* the fault has a place, as others than those of keys and parameters have: */
 	uint8_t owner[KNOT_NAME_MAX];   /* wire form, lower case */
 	uint16_t type;                  /* KNOT_TYPE_ANY: a missing NSEC or NSEC3 */
 	bool is_whole;                  /* all of the zone was looked at */

@@ -199,6 +199,48 @@ def test_swapped_private_keys_sign_nothing(signer):
     assert signer.file.read_text() == ZONE
 
 
+def without(pattern):
+    return lambda text: "".join(line for line in text.splitlines(True) if not re.search(pattern, line))
+
+
+@pytest.mark.parametrize("policy", ["    nsec3: off\n", "    nsec3: on\n    nsec3-opt-out: on\n"], ids=["NSEC", "NSEC3"])
+@pytest.mark.parametrize("spoil,later,want", [
+    (str, 0, None),
+    (str, 13 * DAY, None),
+    (str, 15 * DAY, "no valid signature for a record"),
+    (lambda text: text.replace("192.0.2.2", "192.0.2.22"), 0, "no valid signature for a record"),
+    (without(r"^www.*RRSIG\tAAAA"), 0, "no valid signature for a record"),
+    (without(r"^secure.*RRSIG\tNSEC|^[^.]{32}\.example.*RRSIG"), 0, "no valid signature for a record"),
+    (without(r"^www.*AAAA\t2001"), 0, "wrong NSEC(3) bitmap"),
+    (without(r"\tDNSKEY\t257"), 0, "no valid signature for a record"),
+    (without("DNSKEY"), 0, "no keys for signing"),
+    (lambda text: text + "new.example.com. 3600 A 192.0.2.9\n", 0, "missing NSEC(3) record"),
+    (lambda text: re.sub(r"(?m)(^www\S+\s+\S+\s+RRSIG\tA 13.*?)(\S{4})==$", r"\1\2==\n\1AAAA==", text), 0, "invalid signature"),
+])
+def test_verify_beside_debians(signer, policy, spoil, later, want):
+    """The same words and exit status; nothing is written."""
+    signer.configure(policy)
+    signer.sign()
+    signer.write(spoil(signer.file.read_text()))
+    before = signer.file.read_bytes()
+    when = ["-t", str(int(time.time()) + later)]
+    ours, theirs = signer.run("-v", *when), signer.run("-v", *when, program=PEER)
+    assert (ours.returncode, ours.stdout, ours.stderr) == (theirs.returncode, theirs.stdout, theirs.stderr)
+    assert ours.stdout == ("DNSSEC validation successful\n" if want is None else "")
+    assert want is None or ours.stderr.startswith(f"error: DNSSEC validation failed ({want})\n")
+    assert signer.file.read_bytes() == before
+
+
+def test_verify_needs_no_keys(signer):
+    signer.sign()
+    shutil.rmtree(signer.dir / "keys")
+    assert signer.sign("-v") == "DNSSEC validation successful\n"
+    signer.write(ZONE)
+    done = signer.run("--verify")
+    assert done.returncode == 1 and done.stderr.endswith("error: DNSSEC validation failed (no keys for signing)\n")
+    assert not (signer.dir / "keys").exists()
+
+
 def test_usage(signer):
     assert signer.run(zone="nowhere.test").stderr == "error: zone 'nowhere.test' not configured\n"
     for arguments in (["-t", "x"], ["-t", "0"], ["-t", "-5"], ["-q"]):

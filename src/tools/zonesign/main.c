@@ -8,6 +8,7 @@
 #include "src/sign/sign.h"
 #include "src/sys/file.h"
 #include "src/tools/conf_choice.h"
+#include "src/validate/validate.h"
 #include "src/zone/dump.h"
 
 #include <fcntl.h>
@@ -28,6 +29,7 @@ typedef struct {
 	const char *out_dir; /* NULL: the zone file is replaced */
 	const char *zone;
 	bool may_roll;
+	bool only_verifies;
 	uint64_t now_s;
 } params_t;
 
@@ -69,6 +71,7 @@ static void zonesign_help(void)
 	       "                           (default %s)\n"
 	       " -o, --outdir <dir_name>  Output directory.\n"
 	       " -r, --rollover           Allow key rollovers and NSEC3 re-salt.\n"
+	       " -v, --verify             Only verify if zone is signed correctly.\n"
 	       " -t, --time <timestamp>   Current time specification.\n"
 	       "                           (default current UNIX time)\n"
 	       " -h, --help               Print the program help.\n"
@@ -112,18 +115,22 @@ static void zonesign_on_message(const zone_message_t *message, void *ctx)
 		[ZONE_MESSAGE_WARNING] = "warning",
 		[ZONE_MESSAGE_ERROR] = "error",
 	};
-	(void)ctx;
-	zonesign_say(levels[message->level], "%s", message->text);
+	const zonesign_t *sign = ctx;
+	bool is_found_again = sign->params->only_verifies && message->level == ZONE_MESSAGE_NOTICE;
+	if (!is_found_again) {
+		zonesign_say(levels[message->level], "%s", message->text);
+	}
 }
 
-static zone_build_params_t zonesign_build_params(const zonesign_t *sign)
+static zone_build_params_t zonesign_build_params(zonesign_t *sign)
 {
 	return (zone_build_params_t){ .origin = sign->settings.name,
 		.default_ttl = sign->settings.default_ttl,
 		.checks = ZONE_CHECKS_SOFT,
 		.size_max = sign->settings.zone_max_size,
 		.now_s = sign->params->now_s,
-		.on_message = zonesign_on_message };
+		.on_message = zonesign_on_message,
+		.ctx = sign };
 }
 
 static bool zonesign_load_zone(zonesign_t *sign)
@@ -236,6 +243,28 @@ static bool zonesign_sign(zonesign_t *sign)
 	return err == KNOT_OK;
 }
 
+/* ---- Verifying ---- */
+
+static bool zonesign_verify(const zonesign_t *sign)
+{
+	const conf_policy_t *policy = conf_zone_policy(sign->conf, &sign->settings);
+	const validate_options_t options = { .now_s = sign->params->now_s, .thread_count = policy->threads };
+	validate_result_t result;
+	knot_err_t err = validate_zone(sign->contents, &options, &result);
+	if (err == KNOT_OK) {
+		printf("DNSSEC validation successful\n");
+		return true;
+	}
+	zonesign_say("error", "DNSSEC validation failed (%s)", knot_strerror(err));
+	if (result.has_hint) {
+		char owner[KNOT_NAME_TEXT_MAX], type[KNOT_TYPE_TEXT_MAX];
+		knot_name_print(knot_name_of(result.owner), owner);
+		knot_rrtype_print(result.type, type);
+		zonesign_say("error", "affected node: '%s' type '%s'", owner, type);
+	}
+	return false;
+}
+
 /* ---- Writing ---- */
 
 /* The path of the zone file, or of one with its name in the other folder. */
@@ -339,6 +368,19 @@ static void zonesign_report(const zonesign_t *sign)
 	}
 }
 
+static bool zonesign_make_signed(zonesign_t *sign)
+{
+	if (zonesign_open_kasp(sign) != KNOT_OK) {
+		return false;
+	}
+	zonesign_describe_zone(sign);
+	bool is_good = zonesign_sign(sign) && zonesign_write(sign);
+	if (is_good) {
+		zonesign_report(sign);
+	}
+	return is_good;
+}
+
 static bool zonesign_run(const params_t *params)
 {
 	zonesign_t *sign = calloc(1, sizeof(*sign));
@@ -347,13 +389,9 @@ static bool zonesign_run(const params_t *params)
 		return false;
 	}
 	sign->params = params;
-	bool is_good = zonesign_read_conf(sign) && zonesign_load_zone(sign) && zonesign_open_kasp(sign) == KNOT_OK;
+	bool is_good = zonesign_read_conf(sign) && zonesign_load_zone(sign);
 	if (is_good) {
-		zonesign_describe_zone(sign);
-		is_good = zonesign_sign(sign) && zonesign_write(sign);
-	}
-	if (is_good) {
-		zonesign_report(sign);
+		is_good = params->only_verifies ? zonesign_verify(sign) : zonesign_make_signed(sign);
 	}
 	zone_keys_done(&sign->keys);
 	zone_contents_free(sign->contents);
@@ -397,6 +435,7 @@ static options_t zonesign_option(int c, params_t *params)
 	case 'C': return zonesign_choose(&params->choice.confdb, optarg, &params->choice) ? OPTIONS_RUN : OPTIONS_WRONG;
 	case 'o': params->out_dir = optarg; return OPTIONS_RUN;
 	case 'r': params->may_roll = true; return OPTIONS_RUN;
+	case 'v': params->only_verifies = true; return OPTIONS_RUN;
 	case 't':
 		if (zonesign_read_time(optarg, &params->now_s)) {
 			return OPTIONS_RUN;
@@ -416,13 +455,14 @@ static options_t zonesign_options(int argc, char **argv, params_t *params)
 		{ "confdb", required_argument, NULL, 'C' },
 		{ "outdir", required_argument, NULL, 'o' },
 		{ "rollover", no_argument, NULL, 'r' },
+		{ "verify", no_argument, NULL, 'v' },
 		{ "time", required_argument, NULL, 't' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{ 0 },
 	};
 	int c;
-	while ((c = getopt_long(argc, argv, "c:C:o:rt:hV", known, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "c:C:o:rvt:hV", known, NULL)) != -1) {
 		options_t found = zonesign_option(c, params);
 		if (found != OPTIONS_RUN) {
 			return found;
