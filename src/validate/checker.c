@@ -306,7 +306,7 @@ knot_err_t validate_bitmap(validate_checker_t *c, const zone_node_t *node, sign_
 	if (err != KNOT_OK) {
 		return err;
 	}
-	bool is_nsec = chain == SIGN_CHAIN_NSEC, is_signed = is_nsec, has_added = false;
+	bool is_nsec = chain == SIGN_CHAIN_NSEC, is_signed = false, has_added = false;
 	size_t count = 0;
 	for (unsigned i = 0; i < rrsets; i++) {
 		const zone_rrset_t *set = zone_node_rrset_at(&c->zone->arena, node, i);

@@ -210,7 +210,7 @@ def without(pattern):
     (str, 15 * DAY, "no valid signature for a record"),
     (lambda text: text.replace("192.0.2.2", "192.0.2.22"), 0, "no valid signature for a record"),
     (without(r"^www.*RRSIG\tAAAA"), 0, "no valid signature for a record"),
-    (without(r"^secure.*RRSIG\tNSEC|^[^.]{32}\.example.*RRSIG"), 0, "no valid signature for a record"),
+    (without(r"RRSIG\tNSEC"), 0, "no valid signature for a record"),
     (without(r"^www.*AAAA\t2001"), 0, "wrong NSEC(3) bitmap"),
     (without(r"\tDNSKEY\t257"), 0, "no valid signature for a record"),
     (without("DNSKEY"), 0, "no keys for signing"),
