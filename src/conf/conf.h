@@ -311,7 +311,7 @@ typedef struct {
 	uint32_t notify_delay_s;   /* how long after one */
 	conf_groups_t ddns_master; /* at most one; set, but with none: updates aren't forwarded */
 	conf_acls_t acl;           /* rules, in order: src/access */
-	bool dnssec_signing;
+	bool dnssec_signing, dnssec_validation;
 	conf_policies_t policy;    /* at most one; use conf_zone_policy() */
 	conf_externals_t external; /* at most one: who decides about new versions */
 	conf_catalog_role_t catalog_role;

@@ -473,9 +473,11 @@ static const conf_row_t zone_rows[] = {
 	         "zone-commit or zone-abort. Not of versions by zone-commit." },
 	{ .name = "dnssec-signing", BOOL, CONF_AT(conf_zone_t, dnssec_signing), .dflt = "off", ZONE_RELOAD,
 	  .doc = "Sign the zone automatically." },
-	{ .name = "dnssec-validation", TOGETHER, BOOL, .dflt = "off", REFUSED_BUT("off"), FOR("DNSSEC validation"),
+	{ .name = "dnssec-validation", TOGETHER, BOOL, CONF_AT(conf_zone_t, dnssec_validation), .dflt = "off",
 	  ZONE_RELOAD,
-	  .doc = "Validate the zone's signatures when it is loaded; not together with dnssec-signing." },
+	  .doc = "Prove the signatures and the chain of the zone, which another signer made, before each version is published. "
+	         "What isn't valid is refused, and the old version served on. Not together with dnssec-signing, where "
+	         "each version is proven anyway." },
 	{ .name = "dnssec-policy", REF1("policy"), .or_default = true, CONF_AT(conf_zone_t, policy),
 	  ZONE_RELOAD,
 	  .doc = "Policy by which the zone is signed." },

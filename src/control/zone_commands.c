@@ -334,6 +334,14 @@ command_result_t command_zone_ksk_submitted(session_t *session, const session_zo
 	return command_result(server_zone_confirm_ksk(session->server, zone->name, delay_s));
 }
 
+command_result_t command_zone_validate(session_t *session, const session_zone_t *zone)
+{
+	command_result_t result = { .ticket = 0 };
+	result.err = server_zone_validate(
+			session->server, zone->name, session_flag(session, 'B') ? &result.ticket : NULL);
+	return result;
+}
+
 /* ---- zone-flush ---- */
 
 command_result_t command_zone_flush(session_t *session, const session_zone_t *zone)

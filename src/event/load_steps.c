@@ -129,6 +129,7 @@ publish_t load_begin_publish(loading_t *loading, load_source_t *take_next)
 		.server = loading->env->server,
 		.catalogs = loading->settings.catalog_role == CONF_CATALOG_INTERPRET ? loading->env->server : NULL,
 		.is_unsigned = loading->is_unsigned,
+		.is_known = loading->is_known,
 		.may_go_unstored = true,
 	};
 	*take_next = (load_source_t){ 0 };
@@ -249,6 +250,7 @@ knot_err_t load_publish(loading_t *loading, update_source_t from, bool is_of_fil
 	const load_settings_t *settings = &loading->settings;
 	bool is_due = settings->is_signed && (is_of_file || !take_contents->is_signed), is_published = false;
 	loading->is_unsigned = !is_due;
+	loading->is_known = !is_of_file && !is_due;
 	uint32_t serial = loading->file_serial != 0 ? loading->file_serial : take_contents->serial;
 	knot_err_t err = is_due ? source_go_ahead(take_source, settings->path, settings->number, &serial) : KNOT_OK;
 	bool is_repeated = take_contents->serial != serial; /* what only the journal has must stay in it */

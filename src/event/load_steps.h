@@ -34,6 +34,7 @@ typedef struct {
 	uint32_t between;
 	bool keeps_records;   /* of a zone that is made of others: its file is as ever, so what was committed stays */
 	uint32_t file_serial; /* of the file that was read, before changes were applied to it */
+	bool is_known;        /* what is published was served before */
 	bool is_unsigned;     /* the versions that are published aren't signed: they are, or will be by an event */
 	load_outcome_t outcome;
 	/* What is still to be logged of the version that was published. */

@@ -4,6 +4,7 @@
 #include "src/event/derive_zone.h"
 #include "src/event/external.h"
 #include "src/event/signing.h"
+#include "src/event/validating.h"
 #include "src/sys/dbus.h"
 #include "src/sys/log.h"
 #include "src/update/serial.h"
@@ -172,11 +173,14 @@ static knot_err_t publish_commit(publish_t *publish, update_t *update, const zon
 		return err;
 	}
 	update_policy_t full_policy = *policy;
+	const validating_t validating = validating_begin(publish->server, publish->zone, update, base);
 	full_policy.signing = signing_of(signing);
+	full_policy.proof = validating.is_wanted && !publish->is_known ? &validating.proof : NULL;
 	err = update_commit(update, base, &full_policy, &env, ret_effects);
 	if (err == KNOT_OK && signing == NULL && ret_effects->is_published) {
 		publish_distrust(publish);
 	}
+	validating_end(&validating, err, update);
 	signing_end(signing, err, update, ret_effects);
 	return err;
 }

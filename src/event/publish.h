@@ -25,6 +25,7 @@ typedef struct {
 	server_t *catalogs;   /* the zone is a catalog that is interpreted: what it says goes there; NULL: it isn't */
 	catalog_work_t *said; /* owned: what the version says, until it is served */
 	bool is_unsigned;     /* nothing is signed, whatever the zone's settings say */
+	bool is_known;        /* the version was proven when it was made: not now, but later */
 	unsigned how;         /* of signing: signing_ask_t */
 	bool may_go_unstored; /* a whole version that the journal can't take is published all the same */
 	bool may_step_unstored; /* another version that it can't take, too */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/** What operators may ask of zones that the server signs. */
+/** What operators may ask of zones that are signed, by the server or elsewhere. */
 #pragma once
 
 #include "src/event/server.h"
@@ -18,3 +18,7 @@ KNOT_MUST_USE knot_err_t server_zone_sign(
  * KNOT_ENOTSUP, KNOT_EEMPTYZONE: as above. KNOT_ENOZONE, and errors of the key database.
  */
 KNOT_MUST_USE knot_err_t server_zone_confirm_ksk(server_t *server, knot_name_t name, uint32_t delay_s);
+
+/** Plan a proof of all signatures and the chain of what is served. ret_ticket: may be NULL. KNOT_EEMPTYZONE: it has no
+ * contents. Others as server_zone_ask(). */
+KNOT_MUST_USE knot_err_t server_zone_validate(server_t *server, knot_name_t name, server_ticket_t *ret_ticket);

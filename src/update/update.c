@@ -2,6 +2,7 @@
 #include "src/update/update.h"
 
 #include "src/update/serial.h"
+#include "src/update/proof_step.h"
 #include "src/update/sign_step.h"
 #include "src/update/steps.h"
 #include "src/update/zonemd_step.h"
@@ -287,6 +288,7 @@ const update_step_t *update_steps(size_t *ret_count)
 		{ "serial", update_run_serial, update_undo_edits },
 		{ "build", update_run_build, update_undo_build },
 		{ "zonemd", update_run_zonemd, NULL },
+		{ "validate", update_run_proof, NULL },
 		{ "rails", update_run_rails, NULL },
 		{ "catalog", update_run_inspect, NULL },
 		{ "changes", update_run_changes, update_undo_changes },
@@ -329,6 +331,7 @@ knot_err_t update_commit(update_t *update, const zone_contents_t *base, const up
 	update->env = env;
 	update->effects = (update_effects_t){ 0 };
 	update->is_over = update->has_unsigned = false;
+	update->proof.is_done = false;
 	update->mark = update->txn != NULL ? update_mark(update) : 0;
 	size_t count;
 	const update_step_t *steps = update_steps(&count);

@@ -4,9 +4,9 @@
  *
  *   source → update_t: edits of a version, or a whole new one → steps → effects
  *
- * The steps (the table in update.c) sign, number, build, check, compare, store and publish. Each reads what earlier
- * ones made; if one fails, those before it are undone, nothing was published, and the edits are as they were, so that
- * they can be mended and tried again. A source knows no step, a step no source. Pure but for two functions of
+ * The steps (the table in update.c) sign, number, build, check, prove, compare, store and publish. Each reads what
+ * earlier ones made; if one fails, those before it are undone, nothing was published, and the edits are as they were,
+ * so that they can be mended and tried again. A source knows no step, a step no source. Pure but for two functions of
  * update_env_t, which get values. What should follow is returned as effects. One caller per zone at a time.
  */
 #pragma once
@@ -15,6 +15,7 @@
 #include "src/journal/changeset.h"
 #include "src/sign/plan.h"
 #include "src/update/rails.h"
+#include "src/validate/validate.h"
 #include "src/zone/txn.h"
 
 /** What can change a zone, and its word in the log and in the zone's history. The numbers are stored: add at the end.
@@ -55,6 +56,25 @@ typedef struct {
 	uint32_t floor;    /* a whole version's serial is newer: that of the last one that was signed */
 } update_signing_t;
 
+/** How a version is proven to be validly signed. Borrowed during the commit. */
+typedef struct {
+	validate_options_t options;
+	bool has_proven_base; /* what is served was proven, so only what differs has to be */
+} update_proof_t;
+
+/** What came of it. */
+typedef struct {
+	bool is_done;
+	knot_err_t err; /* of validate_change() */
+	validate_result_t result;
+} update_proven_t;
+
+/** Bytes of the place of a fault with their NUL. */
+enum { UPDATE_HINT_MAX = KNOT_NAME_TEXT_MAX + 32 };
+
+/** Owner and type of the fault; "": it has no place. */
+void update_print_hint(const validate_result_t *result, char ret_text[static UPDATE_HINT_MAX]);
+
 /** How versions are made. A value; what its pointers lead to is borrowed. */
 typedef struct {
 	zone_build_params_t build; /* checks; its callbacks get the messages */
@@ -64,6 +84,7 @@ typedef struct {
 	bool verifies_zonemd;
 	conf_zonemd_t zonemd;            /* what becomes of ZONEMD records */
 	const update_signing_t *signing; /* NULL: the zone isn't signed here */
+	const update_proof_t *proof;     /* NULL: its signatures aren't looked at */
 } update_policy_t;
 
 /** A change as it is to be stored. Borrowed during the call. */
@@ -132,6 +153,7 @@ typedef struct {
 	zone_contents_t *next;      /* owned: the new version until it is published */
 	bool has_bad_zonemd;        /* its ZONEMD records don't verify: why the commit failed */
 	bool has_unsigned;          /* it could not be signed: why the commit failed */
+	update_proven_t proof;      /* also why the commit failed */
 	bool is_over;               /* a step found that nothing differs: the others needn't run */
 	size_t mark;                /* of the transaction before the first step */
 	changeset_writer_t changes; /* what differs */
@@ -161,7 +183,8 @@ void update_rollback(update_t *update, size_t mark);
  * Run the steps. base: the version that is served, which update->base is or is a hold on. Without a change nothing
  * happens, and effects->is_published is false. KNOT_ESEMCHECK, KNOT_EZONESIZE: a check failed. KNOT_EGUARDRAIL:
  * update->reason says which rail the version breaks. Errors of zonemd_verify() (zone/zonemd.h), with
- * update->has_bad_zonemd, of the signer with update->has_unsigned, and of env->store(). KNOT_ENOMEM. On failure the
+ * update->has_bad_zonemd, of the signer with update->has_unsigned, of validate_change() with
+ * update->proof, and of env->store(). KNOT_ENOMEM. On failure the
  * edits are as they were.
  */
 KNOT_MUST_USE knot_err_t update_commit(update_t *update, const zone_contents_t *base, const update_policy_t *policy,

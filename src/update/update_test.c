@@ -624,6 +624,42 @@ static void test_unsigned_edits_are_not_published(void **state)
 	zone_contents_free(base);
 }
 
+/* Signed by a key that the zone doesn't publish, as with private keys that were swapped: the proof holds it back. */
+static void test_bogus_version_is_not_published(void **state)
+{
+	(void)state;
+	dnssec_key_t *other;
+	update_effects_t effects;
+	assert_int_equal(dnssec_key_generate(13, 256, 257, &other), KNOT_OK);
+	const sign_key_t key = { other, true, true };
+	sign_plan_t bogus = plan;
+	bogus.keys = &key;
+	const update_signing_t right = { .plan = &plan, .is_full = true }, wrong = { .plan = &bogus };
+	const update_signing_t wrong_all = { .plan = &bogus, .is_full = true };
+	const update_proof_t proof = { .options = { .now_s = plan.now_s } };
+	const update_proof_t difference = { .options = { .now_s = plan.now_s }, .has_proven_base = true };
+	zone_contents_t *base = build_signed(base_text, &right, &effects);
+	for (unsigned i = 0; i < 4; i++) {
+		char reason[UPDATE_REASON_MAX] = "";
+		world_t world = { 0 };
+		const update_env_t env = env_of(&world);
+		update_policy_t signed_policy = signing_policy(i < 2 ? &wrong : &wrong_all);
+		signed_policy.proof = i % 2 == 0 ? &proof : &difference;
+		update_t update = begin_edits(base);
+		update.reason = reason;
+		assert_int_equal(update_commit(&update, base, &signed_policy, &env, &effects), KNOT_ENOSIG);
+		assert_true(update.proof.is_done && update.proof.err == KNOT_ENOSIG && update.proof.result.has_hint);
+		assert_non_null(strstr(reason, "DNSSEC validation, "));
+		assert_int_equal(world.published + world.stored, 0);
+		signed_policy.signing = &right;
+		assert_int_equal(update_commit(&update, base, &signed_policy, &env, &effects), KNOT_OK);
+		zone_contents_free(world.served);
+		update_end(&update);
+	}
+	zone_contents_free(base);
+	dnssec_key_free(other);
+}
+
 /* The digest covers what is signed, and is signed itself. */
 static void test_digest_of_signed_version(void **state)
 {
@@ -657,6 +693,7 @@ int main(void)
 		cmocka_unit_test(test_generated_zonemd_is_part_of_the_change), cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_whole_version_is_signed), cmocka_unit_test(test_signed_version_needs_nothing),
 		cmocka_unit_test(test_edits_are_signed), cmocka_unit_test(test_unsigned_edits_are_not_published),
+		cmocka_unit_test(test_bogus_version_is_not_published),
 		cmocka_unit_test(test_digest_of_signed_version) };
 	return cmocka_run_group_tests(tests, set_up_key, tear_down_key);
 }

@@ -49,10 +49,10 @@ def test_missing_configuration(knotd):
 @pytest.mark.ours
 def test_unsupported_item_is_refused(knotd):
     """Settings without an effect are refused, so that operators don't rely on them."""
-    knotd.conf("zone:\n  - domain: a.\n    dnssec-validation: on\n")
+    knotd.conf("zone:\n  - domain: a.\n    zone-db-output: 2\n")
     knotd.start(ready=False)
     assert knotd.wait_end() == 1
-    assert f"config, file '{knotd.path}', line 3, item 'dnssec-validation'" in knotd.log()
+    assert f"config, file '{knotd.path}', line 3, item 'zone-db-output'" in knotd.log()
     assert "not supported yet" in knotd.log()
 
 

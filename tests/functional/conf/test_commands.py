@@ -150,7 +150,7 @@ def test_too_many_values(conf):
 @pytest.mark.ours
 def test_what_is_not_supported_yet(conf):
     conf.do("conf-begin")
-    assert conf.error("conf-set", "zone[a.test].dnssec-validation=on") == "not supported yet"
+    assert conf.error("conf-set", "zone[a.test].zone-db-output=2") == "not supported yet"
     assert conf.error("conf-set", "zone[a.test].module=mod-probe") == "not supported yet"
     assert conf.error("conf-list", filters="t") == ""
     conf.do("conf-abort")
