@@ -25,6 +25,13 @@ static unsigned draw(unsigned below)
 	return (unsigned)(random_state >> 33) % below;
 }
 
+#define LABELS_OF_63                                                                                                   \
+	"mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm."                                             \
+	"nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"
+#define LONG_NAME                                                                                                      \
+	"kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk."                                                    \
+	"lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll." LABELS_OF_63
+
 static const char *const lines[] = {
 	"@ 60 NS ns",
 	"@ 60 NS ns.cut",
@@ -65,6 +72,20 @@ static const char *const lines[] = {
 	"srv 60 TYPE65280 \\# 2 0102",
 	"dn 60 DNAME ns.out.",
 	"cn 60 CNAME W",
+	"a.b.dn 60 TXT below",
+	"@ 60 DS 1 8 1 EE",
+	"* 60 NS x.",
+	/* Names of 255 octets in labels of 63. */
+	LONG_NAME " 60 A 192.0.2.8",
+	LONG_NAME " 60 NS ns",
+	LABELS_OF_63 " 60 TXT long",
+	/* The hashes of ns with the salts of plan_of(): NSEC3 records have the owner of others. */
+	"qf2m94t84v0hkcdn1i54ujqadta1fcqi 60 TXT hash",
+	"qf2m94t84v0hkcdn1i54ujqadta1fcqi 60 NS ns",
+	"x.qf2m94t84v0hkcdn1i54ujqadta1fcqi 60 A 192.0.2.9",
+	"QKLHPM38KCRF63N0RH5F4799EPP6TQ5N 60 TXT hash",
+	"x.qklhpm38kcrf63n0rh5f4799epp6tq5n 60 DS 1 8 1 FF",
+	"x.qklhpm38kcrf63n0rh5f4799epp6tq5n 60 NS ns",
 };
 
 typedef struct {
@@ -104,7 +125,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < KNOT_LEN(lines); i++) {
-		char line[200];
+		char line[400];
 		int len = snprintf(line, sizeof(line), "%s\n", lines[i]);
 		knot_zonefile_params_t scan = {
 			.origin = origin, .default_ttl = 60, .on_record = keep_record, .ctx = &records[i]
@@ -152,7 +173,7 @@ static sign_plan_t plan_of(sign_chain_t chain, bool is_opt_out)
 /* ---- What a zone has, in lines ---- */
 
 typedef struct {
-	char *lines[800]; /* owned */
+	char *lines[1200]; /* owned */
 	size_t count;
 } listing_t;
 

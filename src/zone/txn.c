@@ -471,6 +471,18 @@ knot_err_t zone_txn_each(const zone_txn_t *txn, zone_rr_cb visit, void *ctx)
 	return walk.err;
 }
 
+/* In any tree: an empty non-terminal may have the name of an NSEC3 record. */
+static bool base_has_records(const zone_contents_t *base, knot_name_t owner)
+{
+	const zone_tree_t *const trees[] = { &base->auth, zone_glue_tree(base), zone_nsec3_tree(base) };
+	bool has_records = false;
+	for (size_t i = 0; !has_records && i < KNOT_LEN(trees); i++) {
+		zone_ref_t ref = zone_tree_find(&base->arena, trees[i], owner);
+		has_records = ref != 0 && zone_node_rrset_count(zone_at(&base->arena, ref)) > 0;
+	}
+	return has_records;
+}
+
 knot_err_t zone_txn_each_of(const zone_txn_t *txn, knot_name_t owner, zone_rr_cb visit, void *ctx)
 {
 	wanted_t wanted;
@@ -479,8 +491,7 @@ knot_err_t zone_txn_each_of(const zone_txn_t *txn, knot_name_t owner, zone_rr_cb
 		(void)each_of_edit(edit, visit, ctx);
 		return edit->records.count > 0 ? KNOT_OK : KNOT_ENONODE;
 	}
-	const zone_node_t *node = txn->base != NULL ? zone_find_node(txn->base, wanted.edit.owner) : NULL;
-	if (node == NULL || zone_node_rrset_count(node) == 0) {
+	if (txn->base == NULL || !base_has_records(txn->base, wanted.edit.owner)) {
 		return KNOT_ENONODE;
 	}
 	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
