@@ -144,6 +144,7 @@ static knot_err_t publish_begin_signing(
 		.zone = publish->zone,
 		.like = update->txn != NULL ? base : update->next,
 		.is_full = !is_known || is_file || update->source == UPDATE_SIGNER,
+		.is_whole = update->txn == NULL,
 		.steps_serial = is_file,
 		.how = publish->how };
 	*ret_signing = NULL;

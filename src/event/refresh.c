@@ -10,6 +10,7 @@
 #include "src/conf/value.h"
 #include "src/event/publish.h"
 #include "src/catalog/settings.h"
+#include "src/event/signing.h"
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
 
@@ -215,6 +216,8 @@ static knot_err_t refresh_ask(refresh_run_t *run)
 		request->query.soa.data = run->transfer->soa;
 		request->query.soa.len = refresh_copy_soa(
 				contents, run->params.zone, run->transfer->soa, &request->query.soa_ttl);
+		knot_soa_set_serial(
+				(knot_mut_bytes_t){ run->transfer->soa, request->query.soa.len }, run->refresh.serial);
 	}
 	return remote_ask(run->server->remote, request);
 }
@@ -369,12 +372,13 @@ static knot_err_t refresh_prepare(refresh_run_t *run, unsigned how)
 	params->is_by_operator = (how & EVENT_BY_OPERATOR) != 0;
 	params->is_one_by_one = zone.ixfr_by_one;
 	params->wants_difference = zone.ixfr_from_axfr;
-	params->is_always_whole = conf_zone_is_derived(&zone);
+	bool is_unknown = zone.dnssec_signing && !signing_primary_serial(run->server, params->zone, &params->serial);
+	params->is_always_whole = conf_zone_is_derived(&zone) || is_unknown;
 	params->is_soft = zone.semantic_checks == CONF_SEMCHECKS_SOFT;
 	params->has_contents = contents != NULL;
 	params->conf = refresh_conf_of(&zone);
 	if (contents != NULL) {
-		params->serial = contents->serial;
+		params->serial = zone.dnssec_signing && !is_unknown ? params->serial : contents->serial;
 		params->soa = refresh_timers_of(contents, params->zone);
 	}
 	if (getrandom(&params->random, sizeof(params->random), 0) != (ssize_t)sizeof(params->random)) {

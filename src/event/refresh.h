@@ -23,6 +23,7 @@ typedef struct {
 	update_t update; /* if has_update: of changes */
 	bool is_benevolent, is_begun;
 	bool ignores_zonemd; /* of IXFR: the zone has its own record */
+	bool is_signed;      /* the zone is signed here: serials, signatures and chain are its own */
 	uint64_t begun_ns;
 	uint8_t soa[KNOT_SOA_LEN_MAX]; /* of IXFR: ours */
 } refresh_transfer_t;

@@ -5,6 +5,7 @@
 
 #include "src/event/derive_zone.h"
 #include "src/event/refresh.h"
+#include "src/event/signing.h"
 #include "src/event/turn.h"
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
@@ -77,6 +78,20 @@ static knot_err_t refresh_sink_begin(stream_in_kind_t kind, uint32_t serial, voi
 	return err;
 }
 
+/* The primary's SOA with a serial of ours. */
+static knot_err_t refresh_put_soa(zone_txn_t *txn, const zone_rr_t *rr, uint32_t serial)
+{
+	uint8_t soa[KNOT_SOA_LEN_MAX];
+	if (rr->rdata.len > sizeof(soa)) {
+		return KNOT_EMALF;
+	}
+	memcpy(soa, rr->rdata.data, rr->rdata.len);
+	knot_soa_set_serial((knot_mut_bytes_t){ soa, rr->rdata.len }, serial);
+	knot_err_t err = zone_txn_remove_all(txn, rr->owner, KNOT_TYPE_SOA);
+	return err == KNOT_OK ? zone_txn_put(txn, rr->owner, rr->type, rr->ttl, (knot_bytes_t){ soa, rr->rdata.len })
+			      : err;
+}
+
 static knot_err_t refresh_sink_change(refresh_transfer_t *transfer, const zone_rr_t *rr, bool is_added)
 {
 	/* The primary's records aren't those that the zone has. */
@@ -85,6 +100,9 @@ static knot_err_t refresh_sink_change(refresh_transfer_t *transfer, const zone_r
 		return KNOT_OK;
 	}
 	zone_txn_t *txn = transfer->update.txn;
+	if (transfer->is_signed && rr->type == KNOT_TYPE_SOA) {
+		return is_added ? refresh_put_soa(txn, rr, transfer->update.base->serial) : KNOT_OK;
+	}
 	knot_err_t err = is_added ? zone_txn_put(txn, rr->owner, rr->type, rr->ttl, rr->rdata)
 				  : zone_txn_remove(txn, rr->owner, rr->type, rr->rdata);
 	bool is_misfit = err == KNOT_EISRECORD || err == KNOT_ENORECORD;
@@ -130,6 +148,7 @@ void refresh_begin_transfer(refresh_run_t *run)
 		query.size_max = zone.zone_max_size;
 		transfer->is_benevolent = zone.ixfr_benevolent;
 		transfer->ignores_zonemd = zone.zonemd_generate != CONF_ZONEMD_NONE;
+		transfer->is_signed = zone.dnssec_signing;
 	}
 	stream_in_begin(&transfer->stream, &query, &sink);
 	transfer->begun_ns = sys_clock_ns();
@@ -172,37 +191,42 @@ void refresh_look_at_expire(refresh_run_t *run)
 typedef struct {
 	zone_txn_t *txn;
 	const derive_t *derive; /* the zone is made of others; NULL: it isn't */
+	bool is_signed;         /* it is signed here */
 	uint32_t serial;        /* that it keeps then, until it is changed */
 	knot_err_t err;
 } refresh_merge_t;
 
-/* A zone that is made of others has serials of its own, and what comes from those isn't the primary's. */
+/* Types of which the primary's records aren't the zone's: all that signing makes, and keys that the primary lacks. */
+static bool refresh_is_of_signer(uint16_t type, bool is_added)
+{
+	bool is_key = type == KNOT_TYPE_DNSKEY || type == KNOT_TYPE_CDS || type == KNOT_TYPE_CDNSKEY ||
+		      type == KNOT_TYPE_ZONEMD;
+	return changes_is_of_signer(type) || (is_key && !is_added);
+}
+
+/* A zone that is made of others, or signed here, has serials of its own, and what comes from those isn't the primary's.
+ */
 static knot_err_t refresh_merge_own(refresh_merge_t *merge, const zone_rr_t *rr, bool is_added)
 {
-	uint8_t soa[KNOT_SOA_LEN_MAX];
-	if (derive_is_derived(merge->derive, rr) && (!is_added || merge->derive->kind == DERIVE_INCLUDE)) {
+	bool is_derived = merge->derive != NULL && derive_is_derived(merge->derive, rr);
+	if (is_derived && (!is_added || merge->derive->kind == DERIVE_INCLUDE)) {
 		return KNOT_OK;
 	}
-	if (rr->type != KNOT_TYPE_SOA || rr->rdata.len > sizeof(soa)) {
+	if (merge->is_signed && refresh_is_of_signer(rr->type, is_added)) {
+		return KNOT_OK;
+	}
+	if (rr->type != KNOT_TYPE_SOA) {
 		knot_err_t err = is_added ? zone_txn_put(merge->txn, rr->owner, rr->type, rr->ttl, rr->rdata)
 					  : zone_txn_remove(merge->txn, rr->owner, rr->type, rr->rdata);
 		return err == KNOT_EISRECORD ? KNOT_OK : err;
 	}
-	if (!is_added) {
-		return KNOT_OK;
-	}
-	memcpy(soa, rr->rdata.data, rr->rdata.len);
-	knot_soa_set_serial((knot_mut_bytes_t){ soa, rr->rdata.len }, merge->serial);
-	knot_err_t err = zone_txn_remove_all(merge->txn, rr->owner, KNOT_TYPE_SOA);
-	return err == KNOT_OK ? zone_txn_put(merge->txn, rr->owner, rr->type, rr->ttl,
-						(knot_bytes_t){ soa, rr->rdata.len })
-			      : err;
+	return is_added ? refresh_put_soa(merge->txn, rr, merge->serial) : KNOT_OK;
 }
 
 static bool refresh_merge_record(const zone_rr_t *rr, bool is_added, void *ctx)
 {
 	refresh_merge_t *merge = ctx;
-	if (merge->derive != NULL) {
+	if (merge->derive != NULL || merge->is_signed) {
 		merge->err = refresh_merge_own(merge, rr, is_added);
 		return merge->err == KNOT_OK;
 	}
@@ -221,9 +245,10 @@ static knot_err_t refresh_begin_difference(
 		return err;
 	}
 	run->transfer->has_update = true;
-	refresh_merge_t merge = {
-		.txn = update->txn, .derive = set != NULL ? &set->derive : NULL, .serial = base->serial
-	};
+	refresh_merge_t merge = { .txn = update->txn,
+		.derive = set != NULL ? &set->derive : NULL,
+		.is_signed = run->transfer->is_signed,
+		.serial = base->serial };
 	err = zone_diff(base, next, refresh_merge_record, &merge);
 	err = err == KNOT_OK ? merge.err : err;
 	return err == KNOT_OK && set != NULL ? derived_apply_all(set, base, update->txn) : err;
@@ -257,7 +282,7 @@ static knot_err_t refresh_build(refresh_run_t *run, const turn_t *turn, derived_
 		zone_contents_free(next);
 		return err;
 	}
-	if (run->action.is_difference && turn->current != NULL) {
+	if ((run->action.is_difference || transfer->is_signed) && turn->current != NULL) {
 		err = refresh_begin_difference(run, set, turn->current, next);
 		zone_contents_free(next);
 		return err;
@@ -309,6 +334,10 @@ refresh_event_t refresh_apply(refresh_run_t *run)
 		.current = zone_contents(entry_zone(run->entry)),
 		.author = &author,
 		.commit = &commit };
+	const struct {
+		bool is_there;
+		uint32_t serial;
+	} before = { turn.current != NULL, turn.current != NULL ? turn.current->serial : 0 };
 	uint64_t begun_ns = run->transfer->begun_ns;
 	knot_err_t err = load_settings(&run->server->root, turn.name, &turn.settings);
 	/* Only checks without which a zone can't be served: the primary is responsible for the rest. */
@@ -328,10 +357,18 @@ refresh_event_t refresh_apply(refresh_run_t *run)
 	event.applied.failure = run->transfer->update.has_bad_zonemd ? REFRESH_INVALID : refresh_class_of(err);
 	event.applied.took_ms = (sys_clock_ns() - begun_ns) / 1000000;
 	const zone_contents_t *now = zone_contents(entry_zone(run->entry));
+	bool is_signed = run->transfer->is_signed;
+	if (err == KNOT_OK && is_signed) {
+		signing_note_primary_serial(run->server, turn.name, run->transfer->stream.serial_reached);
+	}
 	if (err != KNOT_OK) {
 		refresh_log_unapplied(run, event.applied.failure, err);
 	} else {
-		event.applied.serial = now->serial;
+		event.applied.serial = is_signed ? run->transfer->stream.serial_reached : now->serial;
+		event.applied.has_own = is_signed;
+		event.applied.own_serial = now->serial;
+		event.applied.has_own_old = before.is_there;
+		event.applied.own_old = before.serial;
 		event.applied.soa = refresh_timers_of(now, turn.name);
 	}
 	refresh_drop_transfer(run);

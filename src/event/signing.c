@@ -216,7 +216,7 @@ static knot_err_t signing_make_plan(signing_t *signing, const signing_ask_t *ask
 	signing->update.plan = plan;
 	signing->update.is_full = ask->is_full;
 	signing->update.steps_serial = ask->steps_serial;
-	if (ask->steps_serial) {
+	if (ask->steps_serial || ask->is_whole) {
 		signing_read_floor(signing);
 	}
 	if (signing->is_full) {
@@ -313,15 +313,14 @@ const update_signing_t *signing_of(const signing_t *signing)
 	return signing != NULL ? &signing->update : NULL;
 }
 
-/* ---- Ending ---- */
+/* ---- Serials ---- */
 
-/* A start without the zone's image goes on from there. */
-static void signing_note_serial(const signing_t *signing, uint32_t serial)
+static void signing_put_serial(kasp_t *kasp, uint8_t kind, knot_name_t name, uint32_t serial)
 {
 	kasp_txn_t *txn;
-	knot_err_t err = kasp_begin(signing->env.kasp, true, &txn);
+	knot_err_t err = kasp_begin(kasp, true, &txn);
 	if (err == KNOT_OK) {
-		err = kasp_put_serial(txn, KASP_SIGNED_SERIAL, signing->env.zone, serial);
+		err = kasp_put_serial(txn, kind, name, serial);
 		if (err == KNOT_OK) {
 			err = kasp_commit(txn);
 		} else {
@@ -329,10 +328,31 @@ static void signing_note_serial(const signing_t *signing, uint32_t serial)
 		}
 	}
 	if (err != KNOT_OK) {
-		log_zone(LOG_WARNING, signing->env.zone, "DNSSEC, failed to note the signed serial (%s)",
-				knot_strerror(err));
+		log_zone(LOG_WARNING, name, "DNSSEC, failed to note the serial %u (%s)", serial, knot_strerror(err));
 	}
 }
+
+bool signing_primary_serial(server_t *server, knot_name_t name, uint32_t *ret_serial)
+{
+	kasp_t *kasp;
+	kasp_txn_t *txn;
+	if (signing_kasp(server, &kasp) != KNOT_OK || kasp_begin(kasp, false, &txn) != KNOT_OK) {
+		return false;
+	}
+	knot_err_t err = kasp_get_serial(txn, KASP_PRIMARY_SERIAL, name, ret_serial);
+	kasp_abort(txn);
+	return err == KNOT_OK;
+}
+
+void signing_note_primary_serial(server_t *server, knot_name_t name, uint32_t serial)
+{
+	kasp_t *kasp;
+	if (signing_kasp(server, &kasp) == KNOT_OK) {
+		signing_put_serial(kasp, KASP_PRIMARY_SERIAL, name, serial);
+	}
+}
+
+/* ---- Ending ---- */
 
 static void signing_conclude(signing_t *signing, const update_effects_t *effects)
 {
@@ -344,7 +364,8 @@ static void signing_conclude(signing_t *signing, const update_effects_t *effects
 		entry_of(signing->zone)->is_signed = true;
 		sys_mutex_unlock(&signing->server->jobs.lock);
 		if (effects->is_published) {
-			signing_note_serial(signing, serial);
+			/* A start without the zone's image goes on from there. */
+			signing_put_serial(signing->env.kasp, KASP_SIGNED_SERIAL, signing->env.zone, serial);
 		}
 		uint64_t next_s = signing_next(signing, result);
 		signing_log_next(&signing->env, &signing->outcome, next_s);

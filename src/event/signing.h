@@ -21,6 +21,7 @@ typedef struct {
 	const zone_contents_t
 			*like; /* whose TTLs count: what is changed, or the version without signatures; NULL: none */
 	bool is_full;
+	bool is_whole;     /* a whole version is signed, not edits */
 	bool steps_serial; /* update_signing_t */
 	unsigned how;      /* EVENT_…_SIGNATURES, EVENT_ROLLS_… */
 } signing_ask_t;
@@ -45,6 +46,12 @@ void signing_end(signing_t *take_signing, knot_err_t err, const update_t *update
  * keys_confirm(). KNOT_ENOREADY, KNOT_ENOTSUP: the zone isn't signed; errors of the key database. */
 KNOT_MUST_USE knot_err_t signing_confirm(
 		server_t *server, zone_t *zone, const zone_contents_t *contents, uint32_t delay_s);
+
+/** The serial of the primary's version that the zone was last made of, if it is signed here. False: unknown. */
+bool signing_primary_serial(server_t *server, knot_name_t name, uint32_t *ret_serial);
+
+/** Note it, when the version is published. A failure is logged: then the whole zone is transferred the next time. */
+void signing_note_primary_serial(server_t *server, knot_name_t name, uint32_t serial);
 
 /** The key database, opened if it isn't yet; logs a failure. It is closed with the server. */
 KNOT_MUST_USE knot_err_t signing_kasp(server_t *server, kasp_t **ret_kasp) SYS_EXCLUDES(server->kasp_lock);

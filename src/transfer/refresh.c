@@ -348,7 +348,7 @@ static void refresh_on_applied(refresh_t *r, const refresh_event_t *event, refre
 		refresh_on_failure(r, event->applied.failure, r->is_changes, event, step);
 		return;
 	}
-	bool had_contents = r->has_contents;
+	bool had_contents = r->has_contents, has_own = event->applied.has_own;
 	uint32_t old = r->serial;
 	r->has_contents = r->is_updated = true;
 	r->serial = event->applied.serial;
@@ -360,9 +360,11 @@ static void refresh_on_applied(refresh_t *r, const refresh_event_t *event, refre
 	r->wait_s = r->state.pin_hit_s = 0;
 	refresh_set_expire(r, r->option, 0, event->now_s, step);
 	refresh_note_t *note = refresh_note(r, step, REFRESH_NOTE_UPDATED);
-	note->serial = r->serial;
-	note->old_serial = old;
-	note->has_old_serial = had_contents;
+	note->serial = has_own ? event->applied.own_serial : r->serial;
+	note->old_serial = has_own ? event->applied.own_old : old;
+	note->has_old_serial = has_own ? event->applied.has_own_old : had_contents;
+	note->has_remote_serial = has_own;
+	note->remote_serial = r->serial;
 	note->took_ms = event->applied.took_ms;
 	refresh_note_expire(r, note, event->now_s);
 	if (r->role == REFRESH_ROLE_NOTIFIER && r->params->has_more_notifiers && !r->wants_again) {

@@ -91,6 +91,8 @@ typedef struct {
 	uint16_t rcode;
 	uint32_t serial, old_serial;
 	bool has_old_serial;
+	bool has_remote_serial; /* the primary has another one than the zone: */
+	uint32_t remote_serial;
 	bool has_expire;
 	uint64_t expire_s; /* from now */
 	uint64_t time_s;   /* of the next retry */
@@ -159,7 +161,10 @@ typedef struct {
 	} stream;
 	struct {
 		refresh_failure_t failure;
-		uint32_t serial;  /* what is compared from now on */
+		uint32_t serial; /* what is compared from now on */
+		bool has_own;    /* the zone has serials of its own, as it is signed here: */
+		uint32_t own_serial, own_old;
+		bool has_own_old;
 		timers_soa_t soa; /* of the zone from now on */
 		uint64_t took_ms; /* since the transfer began */
 	} applied;

@@ -47,6 +47,14 @@ static void fact_print_rcode(const refresh_note_t *note, const refresh_words_t *
 	stream_in_print_rcode(note->rcode, text);
 }
 
+static void fact_print_primary(const refresh_note_t *note, const refresh_words_t *words, char *text)
+{
+	(void)words;
+	if (note->has_remote_serial) {
+		snprintf(text, FACT_MAX, ", remote serial %u", note->remote_serial);
+	}
+}
+
 static void fact_print_expires(const refresh_note_t *note, const refresh_words_t *words, char *text)
 {
 	(void)words;
@@ -100,6 +108,7 @@ static const struct {
 	{ KNOT_STR("{old}"), fact_print_old },
 	{ KNOT_STR("{err}"), fact_print_err },
 	{ KNOT_STR("{rcode}"), fact_print_rcode },
+	{ KNOT_STR("{primary}"), fact_print_primary },
 	{ KNOT_STR("{expires}"), fact_print_expires },
 	{ KNOT_STR("{seconds}"), fact_print_seconds },
 	{ KNOT_STR("{remote}"), fact_print_remote },

@@ -69,10 +69,25 @@ static knot_err_t sign_edits(update_t *update)
 
 /* ---- A whole version ---- */
 
+/* The first version that a primary gives has its serial, unless the zone was signed before, or has serials of its own.
+ */
+static uint32_t sign_version_serial(const update_t *update)
+{
+	const update_policy_t *policy = update->policy;
+	const update_signing_t *signing = policy->signing;
+	if (update->source != UPDATE_TRANSFER) {
+		return update_signed_serial(update, update->next->serial);
+	}
+	if (signing->has_floor) {
+		return update_serial_next(signing->floor, policy->serial_policy, policy->build.now_s);
+	}
+	return policy->serial_policy == CONF_SERIAL_INCREMENT ? update->next->serial
+							      : update_signed_serial(update, update->next->serial);
+}
+
 static knot_err_t sign_set_serial(update_t *update, zone_txn_t *txn)
 {
-	knot_err_t err = update_set_serial(txn, update->origin, update_signed_serial(update, update->next->serial));
-	return err;
+	return update_set_serial(txn, update->origin, sign_version_serial(update));
 }
 
 /* Most of the records are new: everything goes into a builder. */
