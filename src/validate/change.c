@@ -175,11 +175,7 @@ static knot_err_t change_check_name(change_t *ch, knot_name_t name)
 	memcpy(ch->hashes[ch->hash_count++], hash, sizeof(hash));
 	zone_ref_t ref = zone_tree_find(&ch->zone->arena, &ch->zone->auth, name);
 	if (ref != 0) {
-		const zone_node_t *node = zone_at(&ch->zone->arena, ref);
-		knot_err_t err = validate_name_nsec3(ch->c, NULL, node);
-		if (err != KNOT_OK || validate_may_have_nsec3(ch->zone, node)) {
-			return err;
-		}
+		return validate_name_nsec3(ch->c, NULL, zone_at(&ch->zone->arena, ref));
 	}
 	validate_cover_t cover = validate_tree_find(ch->zone, hash, ch->scratch);
 	return cover.node == NULL || !cover.is_match ? KNOT_OK

@@ -11,7 +11,7 @@
 
 enum {
 	TRIES_MAX = 3,       /* keys that are tried for one signature: CVE-2023-50387 */
-	ALWAYS_VERIFIED = 8, /* signatures of each key, whatever the sample is */
+	ALWAYS_VERIFIED = 8, /* signatures of each key, unless options say otherwise */
 };
 
 /* ---- Beginning and end ---- */
@@ -137,8 +137,9 @@ static bool checker_must_verify(const validate_checker_t *c, const looked_t *at,
 	if (o->only_times || at->is_same) {
 		return false;
 	}
+	unsigned always = o->sample_after > 0 ? o->sample_after : ALWAYS_VERIFIED;
 	if (o->sample <= 1 || at->node == c->zone->apex || c->keys->keys[key].is_shared_tag ||
-			c->hands[key].count < ALWAYS_VERIFIED) {
+			c->hands[key].count < always) {
 		return true;
 	}
 	uint64_t hash = knot_siphash24(at->type, 0, (knot_bytes_t){ at->node->owner, at->node->owner_len });
@@ -238,6 +239,19 @@ static knot_err_t checker_look_at_all(validate_checker_t *c, looked_t *at)
 	return !checker_is_complete(c, at) ? KNOT_ENOSIG : at->has_wrong ? KNOT_ESIGNATURE : KNOT_OK;
 }
 
+/* Of signatures that cover nothing at the name: whether one is of signatures. RFC 4035 2.2. */
+static bool checker_covers_rrsig(validate_checker_t *c, const zone_node_t *node, const zone_rrset_t *set)
+{
+	zone_rr_iter_t iter = zone_rr_begin(node, set, false);
+	uint32_t ttl;
+	knot_bytes_t rdata;
+	bool covers = false;
+	while (!covers && zone_rr_next(&iter, (knot_mut_bytes_t){ c->sig, KNOT_RDATA_MAX }, &ttl, &rdata)) {
+		covers = sign_rrsig_covered(rdata) == KNOT_TYPE_RRSIG;
+	}
+	return covers && !c->options->only_times;
+}
+
 knot_err_t validate_signatures(validate_checker_t *c, const zone_node_t *node, sign_place_t place,
 		const zone_contents_t *base, const zone_node_t *before)
 {
@@ -247,9 +261,8 @@ knot_err_t validate_signatures(validate_checker_t *c, const zone_node_t *node, s
 		const zone_rrset_t *set = zone_node_rrset_at(&c->zone->arena, node, i);
 		uint16_t type = zone_rrset_type(set);
 		if (type == KNOT_TYPE_RRSIG) {
-			continue; /* those that cover nothing */
-		}
-		if (!sign_place_signs(place, type)) {
+			err = checker_covers_rrsig(c, node, set) ? KNOT_ENOSIG : KNOT_OK;
+		} else if (!sign_place_signs(place, type)) {
 			err = zone_rrset_has_sigs(set) && !c->options->only_times ? KNOT_ENOSIG : KNOT_OK;
 		} else {
 			const zone_rrset_t *old = before != NULL ? zone_node_rrset(&base->arena, before, type) : NULL;
@@ -310,7 +323,9 @@ knot_err_t validate_bitmap(validate_checker_t *c, const zone_node_t *node, sign_
 	size_t count = 0;
 	for (unsigned i = 0; i < rrsets; i++) {
 		const zone_rrset_t *set = zone_node_rrset_at(&c->zone->arena, node, i);
-		is_signed = is_signed || (zone_rrset_has_sigs(set) && sign_place_signs(place, zone_rrset_type(set)));
+		uint16_t type = zone_rrset_type(set);
+		is_signed = is_signed || (type == KNOT_TYPE_RRSIG && place == SIGN_PLACE_AUTH) ||
+			    (zone_rrset_has_sigs(set) && sign_place_signs(place, type));
 	}
 	for (unsigned i = 0; i <= rrsets; i++) {
 		unsigned type = i < rrsets ? zone_rrset_type(zone_node_rrset_at(&c->zone->arena, node, i))

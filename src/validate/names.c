@@ -100,7 +100,7 @@ static knot_err_t names_check_nsec3(
 }
 
 /* Names that may lack an NSEC3 where the span around their hash is opted out: delegations that aren't signed, and what
- * leads to these only. RFC 5155 6. */
+ * leads to these only, whatever signatures it has. RFC 5155 6. */
 static bool names_may_opt_out(const validate_checker_t *c, const zone_node_t *node)
 {
 	const zone_arena_view_t *arena = &c->zone->arena;
@@ -114,9 +114,6 @@ knot_err_t validate_name_nsec3(validate_checker_t *c, const validate_chain_t *ch
 	if (zone_node_rrset(&c->zone->arena, node, KNOT_TYPE_NSEC) != NULL) {
 		return names_fault(c, node, KNOT_ENSECBITMAP, KNOT_TYPE_NSEC);
 	}
-	if (!validate_may_have_nsec3(c->zone, node)) {
-		return KNOT_OK;
-	}
 	validate_cover_t cover;
 	knot_err_t err = names_find(c, chain, zone_node_owner(node), &cover);
 	if (err != KNOT_OK) {
@@ -128,6 +125,6 @@ knot_err_t validate_name_nsec3(validate_checker_t *c, const validate_chain_t *ch
 	if (cover.node == NULL || !names_may_opt_out(c, node)) {
 		return names_fault(c, node, KNOT_ENONSEC, KNOT_TYPE_ANY);
 	}
-	knot_err_t err_if_covered = validate_has_data(c->zone, node) ? KNOT_EOPTOUT : KNOT_ENONSEC;
+	knot_err_t err_if_covered = zone_node_rrset_count(node) > 0 ? KNOT_EOPTOUT : KNOT_ENONSEC;
 	return cover.is_opt_out ? KNOT_OK : names_fault(c, node, err_if_covered, KNOT_TYPE_ANY);
 }

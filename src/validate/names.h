@@ -22,10 +22,3 @@ static inline bool validate_is_member(const zone_contents_t *zone, const zone_no
 {
 	return validate_has_data(zone, node);
 }
-
-/** Whether a name of the tree `auth` may have an NSEC3: one with nothing but signatures isn't there, unless it is an
- * empty non-terminal. */
-static inline bool validate_may_have_nsec3(const zone_contents_t *zone, const zone_node_t *node)
-{
-	return zone_node_rrset_count(node) == 0 || (node->flags & ZONE_NODE_CHILDREN) || validate_has_data(zone, node);
-}

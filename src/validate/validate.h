@@ -21,12 +21,13 @@ typedef struct {
 	bool all_algorithms; /* RFC 4035 2.2: a set has a valid signature of each algorithm in the DNSKEY set, not just
 				one signature */
 	/**
-	 * Verify one of so many signatures; 0 and 1: all. Those of the apex, the first ones of each key and those of
-	 * keys with a tag in common are always verified, and of the others all fields but the signature itself are
-	 * looked at. Which ones it is follows from owner, type and sample_seed: after `sample` checks with seeds that
-	 * follow each other, all have been verified.
+	 * Verify one of so many signatures; 0 and 1: all. Those of the apex, the first `sample_after` of each key and
+	 * those of keys with a tag in common are always verified, and of the others all fields but the signature itself
+	 * are looked at. Which ones it is follows from owner, type and sample_seed: after `sample` checks with seeds
+	 * that follow each other, all have been verified.
 	 */
 	unsigned sample;
+	unsigned sample_after; /* by each thread; 0: 8 */
 	uint64_t sample_seed;
 	unsigned thread_count; /* 0 and 1: the calling one */
 } validate_options_t;

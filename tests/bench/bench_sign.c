@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * For bench_sign.py: what signing a zone file costs beside the signatures themselves, and what 100 changed names cost
- * afterwards. Writes a line of JSON: seconds of CPU time of all threads, bytes of memory at most, of the whole program.
+ * For bench_sign.py: what signing a zone file costs beside the signatures themselves, what proving it costs, and what
+ * 100 changed names cost afterwards. Writes a line of JSON: seconds of CPU time of all threads, bytes of memory at
+ * most, of the whole program.
  *
  *     bench_sign ORIGIN FILE nsec|nsec3|opt-out THREADS SIGNED-FILE
  */
 #include "libdnssec/sign.h"
 #include "src/sign/sign.h"
+#include "src/validate/validate.h"
 #include "src/zone/dump.h"
 
 #include <fcntl.h>
@@ -17,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CHANGED_NAMES = 100, CHANGES = 10, KEYS = 2 };
+enum { CHANGED_NAMES = 100, CHANGES = 10, KEYS = 2, CHANGE_SAMPLE = 16 };
 
 static void check(bool holds, const char *what)
 {
@@ -108,6 +110,19 @@ static zone_contents_t *sign(zone_contents_t *take_zone, const zone_build_params
 	return zone;
 }
 
+/* One check of the whole zone. */
+static void prove(const zone_contents_t *zone, const sign_plan_t *plan, unsigned sample)
+{
+	const validate_options_t options = {
+		.now_s = plan->now_s, .thread_count = plan->thread_count, .sample = sample
+	};
+	validate_result_t result;
+	(void)lap_s();
+	double began = wall_s();
+	check(validate_zone(zone, &options, &result) == KNOT_OK, "proving");
+	printf(", \"prove_%u_s\": %.3f, \"prove_%u_wall_s\": %.3f", sample, lap_s(), sample, wall_s() - began);
+}
+
 static void dump(const zone_contents_t *zone, const zone_build_params_t *params, const char *path)
 {
 	const zone_dump_params_t how = { .program = "bench_sign", .now_s = params->now_s };
@@ -145,7 +160,7 @@ static void change_names(const zone_contents_t *zone, zone_txn_t *txn, uint16_t 
 static zone_contents_t *sign_changes(
 		zone_contents_t *take_zone, const zone_build_params_t *params, const sign_plan_t *plan)
 {
-	double signing = 0, building = 0;
+	double signing = 0, building = 0, proving = 0, proving_some = 0;
 	uint64_t rrsig_count = 0;
 	for (uint16_t i = 1; i <= CHANGES; i++) {
 		zone_txn_t *txn;
@@ -160,9 +175,18 @@ static zone_contents_t *sign_changes(
 		check(zone_txn_commit(txn, &next) == KNOT_OK, "building a change");
 		building += lap_s();
 		rrsig_count += result.rrsig_count;
+		validate_options_t options = { .now_s = plan->now_s };
+		validate_result_t proven;
+		check(validate_change(take_zone, next, &options, &proven) == KNOT_OK && !proven.is_whole, "proving");
+		check(proven.verified_count >= result.rrsig_count, "proving all of a change");
+		proving += lap_s();
+		options.sample = CHANGE_SAMPLE;
+		check(validate_change(take_zone, next, &options, &proven) == KNOT_OK, "proving");
+		proving_some += lap_s();
 		zone_contents_free(take_zone);
 		take_zone = next;
 	}
+	printf(", \"change_prove_s\": %.6f, \"change_prove_some_s\": %.6f", proving / CHANGES, proving_some / CHANGES);
 	printf(", \"change_sign_s\": %.6f, \"change_build_s\": %.6f, \"change_signatures\": %" PRIu64 "}\n",
 			signing / CHANGES, building / CHANGES, rrsig_count / CHANGES);
 	return take_zone;
@@ -196,6 +220,10 @@ int main(int argc, char **argv)
 		.refresh_s = 86400,
 		.thread_count = (unsigned)atoi(argv[4]) };
 	zone_contents_t *zone = sign(load(argv[2], &params), &params, &plan);
+	static const unsigned samples[] = { 1, 8, 16 };
+	for (unsigned i = 0; i < KNOT_LEN(samples); i++) {
+		prove(zone, &plan, samples[i]);
+	}
 	dump(zone, &params, argv[5]);
 	zone_contents_free(sign_changes(zone, &params, &plan));
 	for (unsigned i = 0; i < KEYS; i++) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Signing a TLD's zone file whole, beside Debian's kzonesign and dnssec-signzone, and 100 changed names on top of it: CPU time and memory.
+"""Signing a TLD's zone file whole, beside Debian's kzonesign and dnssec-signzone, and 100 changed names on top of it; and proving both: CPU time and memory.
 
 Each reads the same file and writes a signed one: ECDSA P-256, a KSK and a ZSK, NSEC3 without salt and, unless --chain says otherwise, opt-out.
 Ours is the signer of src/sign in a program of its own (bench_sign); "bare signatures" are as many as it made, of 150 bytes, in a loop.
@@ -55,6 +55,10 @@ def sign_ours(args, path, folder):
     said = json.loads(output)
     return {**said, "cpu_s": said["load_s"] + said["sign_s"] + said["build_s"] + said["write_s"],
             "sign_per_bare": said["sign_s"] / said["bare_s"], "build_per_bare": (said["sign_s"] + said["build_s"]) / said["bare_s"],
+            "prove_per_sign": said["prove_1_s"] / said["sign_s"], "prove_8_per_sign": said["prove_8_s"] / said["sign_s"],
+            "prove_16_per_sign": said["prove_16_s"] / said["sign_s"],
+            "change_prove_per_change": said["change_prove_s"] / (said["change_sign_s"] + said["change_build_s"]),
+            "change_prove_some_per_change": said["change_prove_some_s"] / (said["change_sign_s"] + said["change_build_s"]),
             "change_s": said["change_sign_s"] + said["change_build_s"], "program_s": figures["cpu_s"]}
 
 
@@ -85,8 +89,15 @@ METRICS = (
     ("sign_wall_s", "signing alone, s", 1, ".2f"),
     ("sign_per_bare", "signing, times the bare signatures", 1, ".2f"),
     ("build_per_bare", "with the building of the version, times", 1, ".2f"),
+    ("prove_per_sign", "proof of all signatures, times the signing", 1, ".2f"),
+    ("prove_8_per_sign", "proof with one of 8 signatures, times", 1, ".2f"),
+    ("prove_16_per_sign", "proof with one of 16, times", 1, ".2f"),
     ("change_s", "100 changed names, CPU ms", 1e-3, ".1f"),
     ("change_sign_s", "of these for signing, ms", 1e-3, ".1f"),
+    ("change_prove_s", "proof of the change, ms", 1e-3, ".1f"),
+    ("change_prove_per_change", "the same, times the change", 1, ".2f"),
+    ("change_prove_some_s", "proof of it with one of 16 signatures, ms", 1e-3, ".1f"),
+    ("change_prove_some_per_change", "the same, times the change", 1, ".2f"),
 )
 
 
