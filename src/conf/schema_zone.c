@@ -161,13 +161,13 @@ const conf_section_t conf_section_acl = {
 
 static const conf_row_t submission_rows[] = {
 	{ .name = "id", STR, .doc = "Name by which policies refer to the check." },
-	{ .name = "parent", CONF_AT(conf_submission_t, parents), REF_REMOTE, MULTI, REFUSED, FOR("checks of DS records"),
+	{ .name = "parent", CONF_AT(conf_submission_t, parents), REF_REMOTE, MULTI,
 	  .doc = "Servers of the parent zone that are queried for the DS record." },
-	{ .name = "check-interval", CONF_AT(conf_submission_t, check_interval_s), TIME(1, MAX32), .dflt = "1h", TUNING,
+	{ .name = "check-interval", CONF_AT(conf_submission_t, check_interval_s), TIME(1, MAX32), .dflt = "1h",
 	  .doc = "Interval at which the parent's servers are queried." },
 	{ .name = "timeout", CONF_AT(conf_submission_t, timeout_s), TIME(0, MAX32), .dflt = "0",
 	  .doc = "Consider the submission complete after this time, even without a DS record; 0 means never." },
-	{ .name = "parent-delay", CONF_AT(conf_submission_t, parent_delay_s), TIME(0, MAX32), .dflt = "0", TUNING,
+	{ .name = "parent-delay", CONF_AT(conf_submission_t, parent_delay_s), TIME(0, MAX32), .dflt = "0",
 	  .doc = "Time to wait after the DS record has been found, so that all servers of the parent have it." },
 	COMMENT,
 };

@@ -58,15 +58,16 @@ struct server {
 	externals_t externals; /* versions that another program decides about */
 	updates_t updates;     /* requests for dynamic updates that wait */
 	catalogs_t catalogs;
-	remote_t *remote;                                    /* owned; takes care of its threads itself */
-	notices_t *notices;                                  /* owned: NOTIFYs that came */
-	derivations_t derivations SYS_GUARDED_BY(jobs.lock); /* zones that are made of others */
-	rests_t rests SYS_GUARDED_BY(jobs.lock);             /* of zones with primaries or secondaries */
-	faults_t faults SYS_GUARDED_BY(jobs.lock);           /* reasons of zones whose last job failed */
-	uint64_t refusals SYS_GUARDED_BY(jobs.lock);         /* versions that a guard rail held back */
-	compaction_t *compactions SYS_GUARDED_BY(jobs.lock); /* owned: a list */
-	backups_t backups SYS_GUARDED_BY(jobs.lock);         /* that are being made or restored */
-	renewal_t renewal SYS_GUARDED_BY(jobs.lock);         /* a zone that is built from scratch */
+	remote_t *remote;                                     /* owned; takes care of its threads itself */
+	notices_t *notices;                                   /* owned: NOTIFYs that came */
+	derivations_t derivations SYS_GUARDED_BY(jobs.lock);  /* zones that are made of others */
+	rests_t rests SYS_GUARDED_BY(jobs.lock);              /* of zones with primaries or secondaries */
+	faults_t faults SYS_GUARDED_BY(jobs.lock);            /* reasons of zones whose last job failed */
+	uint64_t refusals SYS_GUARDED_BY(jobs.lock);          /* versions that a guard rail held back */
+	compaction_t *compactions SYS_GUARDED_BY(jobs.lock);  /* owned: a list */
+	backups_t backups SYS_GUARDED_BY(jobs.lock);          /* that are being made or restored */
+	renewal_t renewal SYS_GUARDED_BY(jobs.lock);          /* a zone that is built from scratch */
+	struct ds_check *ds_checks SYS_GUARDED_BY(jobs.lock); /* owned: runs that ask parents */
 	sys_mutex_t kasp_lock;
 	kasp_t *kasp SYS_GUARDED_BY(kasp_lock); /* owned: the database of keys; NULL: not opened yet */
 	atomic_uint merges;                     /* of journals, that go on now */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/event/signing.h"
 
+#include "src/event/ds_check.h"
 #include "src/event/signing_log.h"
 #include "src/sign/by_keys.h"
 #include "src/sys/clock.h"
@@ -313,6 +314,42 @@ const update_signing_t *signing_of(const signing_t *signing)
 	return signing != NULL ? &signing->update : NULL;
 }
 
+/* ---- Keys that parents know ---- */
+
+static void signing_pick_keys(const signing_t *signing, signing_keys_t *keys)
+{
+	const keys_set_t *set = &signing->keys.set;
+	const kasp_key_t *ready = NULL;
+	for (size_t i = 0; i < set->count && ready == NULL; i++) {
+		if (keys_use(set->keys, set->count, i, signing->env.now_s).is_ready) {
+			ready = &set->keys[i];
+			keys->ready.len = keys_dnskey(ready, false, keys->ready.rdata);
+		}
+	}
+	for (size_t i = 0; i < set->count && ready != NULL; i++) {
+		const kasp_key_t *key = &set->keys[i];
+		bool is_active = keys_use(set->keys, set->count, i, signing->env.now_s).is_active;
+		if (key->is_ksk && is_active && key->algorithm != ready->algorithm) {
+			keys->leaving.len = keys_dnskey(key, false, keys->leaving.rdata);
+		}
+	}
+}
+
+bool signing_find_keys(server_t *server, zone_t *zone, signing_keys_t *ret_keys)
+{
+	signing_t *signing;
+	*ret_keys = (signing_keys_t){ .ready = { .len = 0 } };
+	if (signing_new(server, zone, &signing) != KNOT_OK || signing == NULL) {
+		return false;
+	}
+	if (signing_kasp(server, &signing->env.kasp) == KNOT_OK &&
+			zone_keys_load(&signing->env, &signing->keys) == KNOT_OK) {
+		signing_pick_keys(signing, ret_keys);
+	}
+	signing_free(signing);
+	return ret_keys->ready.len > 0;
+}
+
 /* ---- Serials ---- */
 
 static void signing_put_serial(kasp_t *kasp, uint8_t kind, knot_name_t name, uint32_t serial)
@@ -371,6 +408,11 @@ static void signing_conclude(signing_t *signing, const update_effects_t *effects
 		signing_log_next(&signing->env, &signing->outcome, next_s);
 		if (next_s != 0) {
 			signing_plan(signing, next_s, false);
+		}
+		if (ds_check_is_due(signing->env.policy, &signing->keys.set, signing->env.now_s)) {
+			sys_mutex_lock(&signing->server->jobs.lock);
+			(void)jobs_ask(&signing->server->jobs, entry_of(signing->zone), EVENT_DS_CHECK, 0);
+			sys_mutex_unlock(&signing->server->jobs.lock);
 		}
 	} else if (result->earliest_expiration_s != 0) {
 		signing_plan(signing, signing_expiry_due(signing, result), true);

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "libdnssec/key.h"
 #include "src/event/internal.h"
 #include "src/update/update.h"
 
@@ -46,6 +47,21 @@ void signing_end(signing_t *take_signing, knot_err_t err, const update_t *update
  * keys_confirm(). KNOT_ENOREADY, KNOT_ENOTSUP: the zone isn't signed; errors of the key database. */
 KNOT_MUST_USE knot_err_t signing_confirm(
 		server_t *server, zone_t *zone, const zone_contents_t *contents, uint32_t delay_s);
+
+/** A DNSKEY record. len 0: none. */
+typedef struct {
+	uint8_t rdata[DNSSEC_KEY_RDATA_MAX];
+	size_t len;
+} signing_dnskey_t;
+
+/** Keys that a parent is asked about. */
+typedef struct {
+	signing_dnskey_t ready;   /* the KSK that waits for its DS */
+	signing_dnskey_t leaving; /* in an algorithm's rollover: the one that it replaces, whose DS has to be gone */
+} signing_keys_t;
+
+/** Find them. False: no key waits, or the key database can't be read. */
+bool signing_find_keys(server_t *server, zone_t *zone, signing_keys_t *ret_keys);
 
 /** The serial of the primary's version that the zone was last made of, if it is signed here. False: unknown. */
 bool signing_primary_serial(server_t *server, knot_name_t name, uint32_t *ret_serial);

@@ -56,12 +56,14 @@ static knot_err_t request_put_soa(knot_msg_writer_t *w, const remote_query_t *qu
 						     query->soa_ttl, query->soa);
 }
 
+enum { EDNS_DO = 0x8000 };
+
 static knot_err_t request_put_edns(knot_msg_writer_t *w, const remote_query_t *query)
 {
 	if (!query->has_edns) {
 		return KNOT_OK;
 	}
-	knot_err_t err = knot_msg_put_opt(w, REMOTE_PAYLOAD, 0, 0, 0);
+	knot_err_t err = knot_msg_put_opt(w, REMOTE_PAYLOAD, 0, 0, query->wants_signatures ? EDNS_DO : 0);
 	return err == KNOT_OK && query->has_expire
 			       ? knot_msg_put_option(w, KNOT_EDNS_EXPIRE, (knot_bytes_t){ .len = 0 })
 			       : err;
@@ -99,6 +101,7 @@ knot_err_t remote_query_write(const remote_query_t *query, uint16_t id, const kn
 	}
 	uint16_t flags = (uint16_t)((unsigned)query->opcode << 11);
 	flags |= query->opcode == KNOT_OPCODE_NOTIFY ? KNOT_FLAG_AA : 0;
+	flags |= query->is_recursive ? KNOT_FLAG_RD : 0;
 	knot_err_t err = knot_msg_put_question(&w, query->zone, query->type, KNOT_CLASS_IN);
 	err = err == KNOT_OK ? request_put_soa(&w, query) : err;
 	err = err == KNOT_OK ? request_put_edns(&w, query) : err;

@@ -14,12 +14,14 @@
 /** What is asked. Borrowed views. */
 typedef struct {
 	knot_opcode_t opcode; /* QUERY, NOTIFY or UPDATE */
-	uint16_t type;        /* SOA, IXFR or AXFR */
+	uint16_t type;        /* SOA, IXFR, AXFR or DS */
 	knot_name_t zone;
 	uint32_t soa_ttl;
-	knot_bytes_t soa; /* RDATA: of IXFR ours (in the authority section), of NOTIFY the new one; none: len 0 */
+	knot_bytes_t soa;  /* RDATA: of IXFR ours (in the authority section), of NOTIFY the new one; none: len 0 */
+	bool is_recursive; /* RD */
 	bool has_edns;
-	bool has_expire; /* with EDNS: ask when the zone expires */
+	bool wants_signatures; /* with EDNS: DO */
+	bool has_expire;       /* with EDNS: ask when the zone expires */
 	/* UPDATE: the whole message, which is sent with another ID; without TSIG, unless it is foreign: then it is sent
 	   as it is, and neither signed nor verified here. */
 	knot_bytes_t message;

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""policy.ksk-submission: parents are asked for the DS record of a KSK that waits. Knot DNS passes all but those marked `ours`."""
+import re
+
+import dns.query
+import dns.update
+import pytest
+
+pytestmark = pytest.mark.core
+
+CHILD = "$ORIGIN child.test.\n$TTL 60\n@ SOA ns1 admin 10 3600 600 86400 30\n@ NS ns1\nns1 A 192.0.2.1\n"
+PARENT = "$ORIGIN test.\n$TTL 7\n@ SOA ns1 admin 10 3600 600 86400 30\n@ NS ns1\nns1 A 192.0.2.1\nchild NS ns1.child\nns1.child A 192.0.2.1\n"
+ACL = "acl:\n  - id: all\n    address: 127.0.0.0/8\n    action: [ transfer, update, notify ]\n"
+
+
+def start_parent(make_knotd, name="parent"):
+    daemon = make_knotd(name=name)
+    (daemon.dir / "db").mkdir()
+    daemon.write("test.zone", PARENT)
+    daemon.configure(zones=["test"], text=ACL + "template:\n  - id: default\n    acl: all\n    zonefile-sync: -1\n")
+    return daemon.start()
+
+
+def start_child(make_knotd, parents, delay=0):
+    daemon = make_knotd(name="child")
+    (daemon.dir / "db").mkdir()
+    daemon.write("child.test.zone", CHILD)
+    remotes = "remote:\n" + "".join(f"  - id: p{i}\n    address: 127.0.0.1@{parent.port}\n" for i, parent in enumerate(parents))
+    names = ", ".join(f"p{i}" for i in range(len(parents)))
+    daemon.configure(zones=["child.test"], text=remotes + ACL + f"submission:\n  - id: s\n    parent: [{names}]\n    check-interval: 1\n"
+                     + (f"    parent-delay: {delay}\n" if delay else "")
+                     + "policy:\n  - id: p\n    ksk-submission: s\n    propagation-delay: 1\n    dnskey-ttl: 1\n    zone-max-ttl: 60\n"
+                     "template:\n  - id: default\n    acl: all\n    dnssec-signing: on\n    dnssec-policy: p\n    zonefile-sync: -1\n")
+    daemon.start()
+    daemon.wait(lambda: daemon.ask("child.test", "SOA").answer, what="the zone")
+    return daemon
+
+
+def publish_ds(parent, child):
+    """What the CDS record says, as its operator would."""
+    cds = child.ask("child.test", "CDS").answer[0]
+    update = dns.update.UpdateMessage("test.")
+    update.delete("child.test.", "DS")
+    for rdata in cds:
+        update.add("child.test.", 7, "DS", rdata.to_text())
+    assert dns.query.tcp(update, "127.0.0.1", port=parent.port, timeout=10).rcode() == 0
+
+
+def count(daemon, pattern):
+    return len(re.findall(pattern, daemon.log()))
+
+
+def test_first_key(make_knotd):
+    """Asked each check-interval until the DS is there; then the key is active, and is asked about no more."""
+    parent = start_parent(make_knotd)
+    child = start_child(make_knotd, [parent])
+    child.wait_log(r"DS check, outgoing, remote 127.0.0.1@\d+.*KSK submission check: negative", count=2)
+    publish_ds(parent, child)
+    child.wait_log(r"DS check, outgoing, remote 127.0.0.1@\d+.*KSK submission check: positive")
+    child.wait_log(r"DNSSEC, KSK submission, confirmed")
+    child.wait(lambda: not child.ask("child.test", "CDS").answer, what="no CDS record")
+    assert "DS-check" not in child.knotc("zone-status", "child.test").stdout
+    assert re.search(r"algorithm \S+, KSK, public, active\b", child.log())
+
+
+def test_all_parents(make_knotd):
+    """One positive parent of two isn't enough; one that is gone isn't positive."""
+    parents = [start_parent(make_knotd, "one"), start_parent(make_knotd, "other")]
+    child = start_child(make_knotd, parents)
+    publish_ds(parents[0], child)
+    child.wait_log(rf"@{parents[0].port}.*KSK submission check: positive")
+    child.wait_log(rf"@{parents[1].port}.*KSK submission check: negative", count=2)
+    parents[1].stop()
+    child.wait_log(rf"@{parents[1].port}.*failed \(")
+    assert count(child, "KSK submission, confirmed") == 0
+    parents[1].start()
+    publish_ds(parents[1], child)
+    child.wait_log(r"DNSSEC, KSK submission, confirmed", 20)
+
+
+def test_rollover_without_hands(make_knotd):
+    """The old KSK goes when the parent's TTL and parent-delay are over; a wrong DS confirms nothing."""
+    parent = start_parent(make_knotd)
+    child = start_child(make_knotd, [parent], delay=1)
+    publish_ds(parent, child)
+    child.wait_log(r"DNSSEC, KSK submission, confirmed")
+    child.knotc("zone-key-rollover", "child.test", "ksk")
+    child.wait(lambda: child.ask("child.test", "CDS").answer, 20, "CDS of the new key")
+    before = count(child, "submission check: negative")
+    child.wait(lambda: count(child, "submission check: negative") > before, what="the old DS, which isn't the new key's")
+    assert count(child, "KSK submission, confirmed") == 1
+    publish_ds(parent, child)
+    child.wait_log(r"DNSSEC, KSK submission, confirmed", count=2)
+    assert len(child.ask("child.test", "DNSKEY").answer[0]) == 3
+    child.wait(lambda: len(child.ask("child.test", "DNSKEY").answer[0]) == 2, 40, "the old key's end")
