@@ -12,7 +12,8 @@
 
 enum {
 	SAMPLED_MIN = 100000,      /* records: smaller versions are proven as a whole before they are published */
-	SAMPLE = 64,               /* of larger ones one signature of so many */
+	SAMPLE = 64,               /* of larger ones one signature of so many, */
+	SAMPLED_AFTER = 1000,      /* after so many of each key: changes of some hundred names are proven as a whole */
 	MARGIN_S = 24 * 3600,      /* unless the policy has `rrsig-refresh` */
 	SWEEP_AFTER_MS = 5 * 1000, /* a start has other things to do first */
 };
@@ -52,6 +53,7 @@ validating_t validating_begin(server_t *server, zone_t *zone, const update_t *up
 	validating.is_sampled = validating.is_signed_here && like != NULL && like->record_count >= SAMPLED_MIN;
 	if (validating.is_sampled) {
 		validating.proof.options.sample = SAMPLE;
+		validating.proof.options.sample_after = SAMPLED_AFTER;
 		validating.proof.options.sample_seed = sys_clock_ns();
 	}
 	return validating;

@@ -220,7 +220,7 @@ int main(int argc, char **argv)
 		.refresh_s = 86400,
 		.thread_count = (unsigned)atoi(argv[4]) };
 	zone_contents_t *zone = sign(load(argv[2], &params), &params, &plan);
-	static const unsigned samples[] = { 1, 8, 16 };
+	static const unsigned samples[] = { 1, 8, 64 };
 	for (unsigned i = 0; i < KNOT_LEN(samples); i++) {
 		prove(zone, &plan, samples[i]);
 	}
