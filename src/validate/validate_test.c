@@ -563,6 +563,42 @@ static void test_sample(void **state)
 	zone_contents_free(plain_zone);
 }
 
+/* Of several faults the first is found, however many threads look for it. */
+static void test_threads(void **state)
+{
+	(void)state;
+	enum { NAMES = 2000 };
+	static const char *const spoilt_names[] = { "n999", "n1500", "n1999", "n7", "n12" };
+	for (unsigned chain = 0; chain < CHAINS; chain++) {
+		sign_plan_t plan = plan_of(chain, KEYS_EC);
+		uint8_t wire[KNOT_NAME_MAX];
+		sign_result_t signed_result;
+		zone_contents_t *small = make_zone(NULL, &plan);
+		zone_txn_t *txn = begin(small);
+		put_many_names(txn, NAMES);
+		assert_int_equal(sign_zone(txn, NULL, &plan, &signed_result), KNOT_OK);
+		zone_contents_t *zone = commit(txn);
+		spoil_t s = { begin(zone), list_zone(zone), { 0 }, KNOT_TYPE_TXT, zone };
+		for (size_t i = 0; i < KNOT_LEN(spoilt_names); i++) {
+			s.owner = scan_name(spoilt_names[i], wire);
+			flip_sig(&s);
+		}
+		zone_contents_t *spoilt = commit(s.txn);
+		validate_result_t good, bad;
+		for (unsigned threads = 0; threads <= 4; threads++) {
+			const validate_options_t options = { .now_s = NOW_S, .thread_count = threads };
+			assert_int_equal(validate_zone(zone, &options, &good), KNOT_OK);
+			assert_int_equal(good.verified_count, good.rrsig_count);
+			assert_int_equal(validate_zone(spoilt, &options, &bad), KNOT_ENOSIG);
+			assert_true(knot_name_eq(knot_name_of(bad.owner), scan_name("n12", wire)));
+		}
+		free(s.has.at);
+		zone_contents_free(spoilt);
+		zone_contents_free(zone);
+		zone_contents_free(small);
+	}
+}
+
 /* When a change is a case for the whole zone. */
 static void test_whole(void **state)
 {
@@ -596,6 +632,7 @@ int main(void)
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_algorithms),
 		cmocka_unit_test(test_sample),
+		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_whole),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
