@@ -100,13 +100,13 @@ static knot_err_t names_check_nsec3(
 }
 
 /* Names that may lack an NSEC3 where the span around their hash is opted out: delegations that aren't signed, and what
- * leads to these only, whatever signatures it has. RFC 5155 6. */
+ * leads to these only. RFC 5155 6. */
 static bool names_may_opt_out(const validate_checker_t *c, const zone_node_t *node)
 {
 	const zone_arena_view_t *arena = &c->zone->arena;
 	bool is_insecure = (node->flags & ZONE_NODE_CUT) && zone_node_rrset(arena, node, KNOT_TYPE_DS) == NULL &&
 			   zone_node_rrset(arena, node, SIGN_TYPE_DELEG) == NULL;
-	return is_insecure || !validate_has_data(c->zone, node);
+	return is_insecure || zone_node_rrset_count(node) == 0;
 }
 
 knot_err_t validate_name_nsec3(validate_checker_t *c, const validate_chain_t *chain, const zone_node_t *node)
@@ -125,6 +125,6 @@ knot_err_t validate_name_nsec3(validate_checker_t *c, const validate_chain_t *ch
 	if (cover.node == NULL || !names_may_opt_out(c, node)) {
 		return names_fault(c, node, KNOT_ENONSEC, KNOT_TYPE_ANY);
 	}
-	knot_err_t err_if_covered = zone_node_rrset_count(node) > 0 ? KNOT_EOPTOUT : KNOT_ENONSEC;
+	knot_err_t err_if_covered = node->flags & ZONE_NODE_CUT ? KNOT_EOPTOUT : KNOT_ENONSEC;
 	return cover.is_opt_out ? KNOT_OK : names_fault(c, node, err_if_covered, KNOT_TYPE_ANY);
 }

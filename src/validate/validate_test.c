@@ -385,6 +385,8 @@ static const struct {
 	{ "two NSECs", ON_NSEC, KEYS_EC, add_nsec, "txt", 0, KNOT_ENONSEC, KNOT_TYPE_ANY, NULL },
 	{ "an NSEC beside NSEC3", ON_NSEC3, KEYS_EC, add_nsec, "txt", 0, KNOT_ENSECBITMAP, KNOT_TYPE_NSEC, NULL },
 	{ "an NSEC3 beside NSEC", ON_NSEC, KEYS_EC, add_nsec3, "txt", 0, KNOT_EEXTRANSEC, KNOT_TYPE_NSEC3, "" },
+	{ "a signature of nothing", ON_NSEC3 | ON_OPT_OUT, KEYS_EC, sign_foreign, "nothing", KNOT_TYPE_A, KNOT_ENONSEC,
+			KNOT_TYPE_ANY, NULL },
 	{ "an NSEC3 too many", ON_NSEC3 | ON_OPT_OUT, KEYS_EC, add_to_chain, "txt", 0, KNOT_EEXTRANSEC, KNOT_TYPE_NSEC3,
 			"" },
 	{ "a foreign NSEC3", ON_NSEC3 | ON_OPT_OUT, KEYS_EC, add_foreign_nsec3, "@", 0, KNOT_OK, 0, NULL },
