@@ -137,6 +137,24 @@ knot_err_t dnssec_pem_get(const char *folder, const char *id, dnssec_key_t *key)
 	return err;
 }
 
+knot_err_t dnssec_pem_copy(const char *from_folder, const char *to_folder, const char *id)
+{
+	uint8_t text[PEM_MAX];
+	char from[PATH_MAX], to[PATH_MAX];
+	size_t len = 0;
+	knot_err_t err = pem_path(from_folder, id, from);
+	err = err == KNOT_OK ? pem_path(to_folder, id, to) : err;
+	err = err == KNOT_OK ? pem_read(from, text, &len) : err;
+	if (err == KNOT_OK && mkdir(to_folder, FOLDER_MODE) != 0 && errno != EEXIST) {
+		err = knot_err_of_errno(errno);
+	}
+	const knot_mut_bytes_t pem = { text, len };
+	err = err == KNOT_OK ? pem_write(to_folder, to, pem) : err;
+	err = err == knot_err_of_errno(EEXIST) ? pem_compare(to, pem) : err;
+	OPENSSL_cleanse(text, sizeof(text));
+	return err;
+}
+
 knot_err_t dnssec_pem_remove(const char *folder, const char *id)
 {
 	char path[PATH_MAX];

@@ -23,5 +23,9 @@ KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_pem_put(
  */
 KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_pem_get(const char *folder, const char *id, dnssec_key_t *key);
 
+/** Copy a private key as it is to another folder, which is made if need be. That the same is there already is fine.
+ * KNOT_ENOENT: it isn't here. KNOT_EKEYIMPORT: there is another file of that name. Negated errno codes. */
+KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_pem_copy(const char *from_folder, const char *to_folder, const char *id);
+
 /** Remove a private key. KNOT_ENOENT: it isn't here. Negated errno codes. */
 KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_pem_remove(const char *folder, const char *id);

@@ -22,8 +22,6 @@ static const struct {
 	unsigned part;
 	const char *folder;
 } foreign_parts[] = {
-	{ BACKUP_KASPDB, "keys" },
-	{ BACKUP_KEYSONLY, "keys" },
 	{ BACKUP_CATALOG, "catalog" },
 	{ BACKUP_QUIC, "quic" },
 };
@@ -86,6 +84,7 @@ static knot_err_t backup_prepare(const server_t *server, server_backup_t *backup
 	const conf_t *conf = state_load(&server->root, guard)->conf;
 	backup->journal_max = conf->database.journal_db_max_size;
 	backup->timers_max = conf->database.timer_db_max_size;
+	backup->keys_max = conf->database.kasp_db_max_size;
 	snprintf(backup->dir.identity, sizeof(backup->dir.identity), "%s", conf->server.identity);
 	if (backup_dir_is_storage(backup->dir.path, &conf->database)) {
 		backup_log(ask, LOG_ERR,
@@ -224,6 +223,8 @@ static void backup_finish(server_backup_t *take_backup) SYS_UNCHECKED_LOCKS
 	backup->journal = NULL;
 	timer_db_close(backup->timers);
 	backup->timers = NULL;
+	kasp_close(backup->keys);
+	backup->keys = NULL;
 	err = backup->err != KNOT_OK ? backup->err : err;
 	if (!backup->dir.is_restore && err == KNOT_OK) {
 		err = backup_dir_end(&backup->dir, backup->zone_count);

@@ -16,6 +16,8 @@ struct server_backup {
 	uint64_t journal_max, timers_max; /* bytes of databases */
 	journal_knot_writer_t *journal SYS_GUARDED_BY(lock); /* owned; NULL: nothing was to be written yet */
 	timer_db_t *timers SYS_GUARDED_BY(lock);             /* owned; NULL: not open */
+	uint64_t keys_max;                                   /* bytes of the database of keys */
+	kasp_t *keys SYS_GUARDED_BY(lock);                   /* owned; NULL: not open */
 };
 
 /** Back up a zone, restore a zone. In its turn. Both log what failed. */

@@ -6,6 +6,7 @@
 #include "src/event/backup_internal.h"
 #include "src/event/flush.h"
 #include "src/event/publish.h"
+#include "src/event/signing.h"
 #include "src/sys/log.h"
 
 /* Knot's words: "backup, zone file failed (…)". */
@@ -131,6 +132,45 @@ static knot_err_t backup_save_timers(server_t *server, server_backup_t *backup, 
 	return backup_note_part(backup, entry_name(entry), "timers", err, reason.text);
 }
 
+/* The backup's key database; opened when it is needed first. */
+static knot_err_t backup_get_keys(server_backup_t *backup, kasp_t **ret_keys, char *reason)
+{
+	char path[PATH_MAX];
+	knot_err_t err = KNOT_OK;
+	sys_mutex_lock(&backup->lock);
+	if (backup->keys == NULL) {
+		const kasp_params_t params = {
+			.path = path, .size_max = backup->keys_max, .read_only = backup->dir.is_restore
+		};
+		err = backup_dir_path(&backup->dir, "keys", path) ? kasp_open(&params, reason, &backup->keys)
+								  : KNOT_ESPACE;
+	}
+	*ret_keys = backup->keys;
+	sys_mutex_unlock(&backup->lock);
+	return err;
+}
+
+/* Keys of the zone, to the backup or from there. Those of a zone that has none stay as they are. */
+static knot_err_t backup_copy_keys(server_t *server, server_backup_t *backup, entry_t *entry)
+{
+	kasp_t *keys;
+	char folder[PATH_MAX], reason[KASP_REASON_MAX] = "";
+	bool is_restore = backup->dir.is_restore, only_keys = (backup->parts & BACKUP_KASPDB) == 0;
+	bool is_wanted = (backup->parts & (BACKUP_KASPDB | BACKUP_KEYSONLY)) != 0;
+	if (!is_wanted || (!is_restore && !signing_has_kasp(server))) {
+		return KNOT_OK;
+	}
+	if (!backup_dir_path(&backup->dir, "keys/keys", folder)) {
+		return backup_note_part(backup, entry_name(entry), "keys", KNOT_ESPACE, "");
+	}
+	knot_err_t err = backup_get_keys(backup, &keys, reason);
+	if (err == KNOT_OK) {
+		err = is_restore ? signing_restore_keys(server, entry_zone(entry), keys, folder, only_keys)
+				 : signing_save_keys(server, entry_zone(entry), keys, folder, only_keys);
+	}
+	return backup_note_part(backup, entry_name(entry), "keys", err == KNOT_ENOENT ? KNOT_OK : err, reason);
+}
+
 knot_err_t backup_zone_save(server_t *server, server_backup_t *backup, entry_t *entry)
 {
 	knot_err_t err = KNOT_OK;
@@ -143,7 +183,7 @@ knot_err_t backup_zone_save(server_t *server, server_backup_t *backup, entry_t *
 	if (err == KNOT_OK && (backup->parts & BACKUP_TIMERS) != 0) {
 		err = backup_save_timers(server, backup, entry);
 	}
-	return err;
+	return err == KNOT_OK ? backup_copy_keys(server, backup, entry) : err;
 }
 
 /* ---- Restoring ---- */
@@ -288,5 +328,5 @@ knot_err_t backup_zone_restore(server_t *server, server_backup_t *backup, entry_
 	if (err == KNOT_OK && (backup->parts & BACKUP_TIMERS) != 0) {
 		err = backup_put_times(server, backup, entry, &found);
 	}
-	return err;
+	return err == KNOT_OK ? backup_copy_keys(server, backup, entry) : err;
 }

@@ -7,8 +7,10 @@
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 enum { RETRY_MIN_S = 10, RETRY_MAX_S = 600 }; /* after a failure */
 
@@ -131,15 +133,16 @@ static knot_err_t signing_find_times(signing_t *signing, const zone_contents_t *
 	return KNOT_OK;
 }
 
-/* False: the zone isn't signed. */
-static bool signing_hold_conf(signing_t *signing)
+/* False: the zone isn't configured. *ret_is_signed: by this server. */
+static bool signing_hold_conf(signing_t *signing, bool *ret_is_signed)
 {
 	conf_zone_t zone;
 	RCU_READ_SECTION(guard);
 	const state_t *state = state_load(&signing->server->root, guard);
-	if (!state_settings(state, zone_name(signing->zone), &zone) || !zone.dnssec_signing) {
+	if (!state_settings(state, zone_name(signing->zone), &zone)) {
 		return false;
 	}
+	*ret_is_signed = zone.dnssec_signing;
 	signing->conf = conf_hold(state->conf);
 	signing->env.conf = signing->conf;
 	signing->env.policy = conf_zone_policy(signing->conf, &zone);
@@ -249,9 +252,10 @@ static knot_err_t signing_prepare(signing_t *signing, const signing_ask_t *ask)
 	return err == KNOT_OK ? signing_make_plan(signing, ask) : err;
 }
 
-/* NULL with KNOT_OK: the zone isn't signed. */
-static knot_err_t signing_new(server_t *server, zone_t *zone, signing_t **ret_signing)
+/* NULL with KNOT_OK: the zone isn't configured, or not signed, though it has to be. */
+static knot_err_t signing_new(server_t *server, zone_t *zone, bool is_for_signing, signing_t **ret_signing)
 {
+	bool is_signed = false;
 	signing_t *signing = calloc(1, sizeof(*signing));
 	if (signing == NULL) {
 		return KNOT_ENOMEM;
@@ -261,9 +265,9 @@ static knot_err_t signing_new(server_t *server, zone_t *zone, signing_t **ret_si
 	signing->env.zone = zone_name(zone);
 	signing->env.kasp_path = server->started->database.kasp_db;
 	signing->env.now_s = sys_clock_wall();
-	bool is_wanted = signing_hold_conf(signing);
+	bool is_wanted = signing_hold_conf(signing, &is_signed) && (is_signed || !is_for_signing);
 	if (!is_wanted) {
-		free(signing);
+		signing_free(signing);
 	}
 	*ret_signing = is_wanted ? signing : NULL;
 	return KNOT_OK;
@@ -272,7 +276,7 @@ static knot_err_t signing_new(server_t *server, zone_t *zone, signing_t **ret_si
 knot_err_t signing_begin(const signing_ask_t *ask, char *reason, signing_t **ret_signing)
 {
 	signing_t *signing;
-	knot_err_t err = signing_new(ask->server, ask->zone, &signing);
+	knot_err_t err = signing_new(ask->server, ask->zone, true, &signing);
 	if (err != KNOT_OK || signing == NULL) {
 		*ret_signing = NULL;
 		return err;
@@ -292,7 +296,7 @@ knot_err_t signing_begin(const signing_ask_t *ask, char *reason, signing_t **ret
 knot_err_t signing_confirm(server_t *server, zone_t *zone, const zone_contents_t *contents, uint32_t delay_s)
 {
 	signing_t *signing;
-	knot_err_t err = signing_new(server, zone, &signing);
+	knot_err_t err = signing_new(server, zone, true, &signing);
 	if (err != KNOT_OK || signing == NULL) {
 		return err == KNOT_OK ? KNOT_ENOTSUP : err;
 	}
@@ -339,7 +343,7 @@ bool signing_find_keys(server_t *server, zone_t *zone, signing_keys_t *ret_keys)
 {
 	signing_t *signing;
 	*ret_keys = (signing_keys_t){ .ready = { .len = 0 } };
-	if (signing_new(server, zone, &signing) != KNOT_OK || signing == NULL) {
+	if (signing_new(server, zone, true, &signing) != KNOT_OK || signing == NULL) {
 		return false;
 	}
 	if (signing_kasp(server, &signing->env.kasp) == KNOT_OK &&
@@ -348,6 +352,88 @@ bool signing_find_keys(server_t *server, zone_t *zone, signing_keys_t *ret_keys)
 	}
 	signing_free(signing);
 	return ret_keys->ready.len > 0;
+}
+
+/* ---- Backups ---- */
+
+/** Private keys on their way. */
+typedef struct {
+	const zone_keys_env_t *env;
+	const char *folder; /* of the backup */
+	bool is_restore;
+} signing_copying_t;
+
+static bool signing_copy_private(const kasp_key_t *key, void *ctx)
+{
+	const signing_copying_t *copying = ctx;
+	knot_err_t err = key->is_public_only   ? KNOT_OK
+			 : copying->is_restore ? zone_keys_import(copying->env, key->id, copying->folder)
+					       : zone_keys_export(copying->env, key->id, copying->folder);
+	if (err != KNOT_OK) {
+		log_zone(LOG_NOTICE, copying->env->zone, "%s, private key not copied, tag %u, id %s (%s)",
+				copying->is_restore ? "restore" : "backup", key->tag, key->id, knot_strerror(err));
+	}
+	return true;
+}
+
+/* Private keys first: a record without its key would end signing. */
+static knot_err_t signing_copy_keys(
+		const signing_copying_t *copying, kasp_t *from, kasp_t *to, knot_name_t zone, bool only_keys)
+{
+	kasp_txn_t *source, *target;
+	knot_err_t err = kasp_begin(from, false, &source);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = kasp_each_key(source, zone, signing_copy_private, (void *)(uintptr_t)copying);
+	err = err == KNOT_OK ? kasp_begin(to, true, &target) : err;
+	if (err == KNOT_OK) {
+		err = kasp_copy_zone(source, target, zone, only_keys);
+		if (err == KNOT_OK) {
+			err = kasp_commit(target);
+		} else {
+			kasp_abort(target);
+		}
+	}
+	kasp_abort(source);
+	return err;
+}
+
+bool signing_has_kasp(const server_t *server)
+{
+	char path[PATH_MAX];
+	struct stat info;
+	int len = snprintf(path, sizeof(path), "%s/data.mdb", server->started->database.kasp_db);
+	return len > 0 && len < (int)sizeof(path) && stat(path, &info) == 0;
+}
+
+static knot_err_t signing_exchange(
+		server_t *server, zone_t *zone, kasp_t *other, const char *folder, bool is_restore, bool only_keys)
+{
+	signing_t *signing;
+	knot_err_t err = signing_new(server, zone, false, &signing);
+	if (err != KNOT_OK || signing == NULL) {
+		return err == KNOT_OK ? KNOT_ENOZONE : err;
+	}
+	kasp_t *own;
+	const signing_copying_t copying = { &signing->env, folder, is_restore };
+	err = signing_kasp(server, &own);
+	if (err == KNOT_OK) {
+		err = is_restore ? signing_copy_keys(&copying, other, own, signing->env.zone, only_keys)
+				 : signing_copy_keys(&copying, own, other, signing->env.zone, only_keys);
+	}
+	signing_free(signing);
+	return err;
+}
+
+knot_err_t signing_save_keys(server_t *server, zone_t *zone, kasp_t *to, const char *to_folder, bool only_keys)
+{
+	return signing_exchange(server, zone, to, to_folder, false, only_keys);
+}
+
+knot_err_t signing_restore_keys(server_t *server, zone_t *zone, kasp_t *from, const char *from_folder, bool only_keys)
+{
+	return signing_exchange(server, zone, from, from_folder, true, only_keys);
 }
 
 /* ---- Serials ---- */

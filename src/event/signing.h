@@ -63,6 +63,19 @@ typedef struct {
 /** Find them. False: no key waits, or the key database can't be read. */
 bool signing_find_keys(server_t *server, zone_t *zone, signing_keys_t *ret_keys);
 
+/** True if there is a key database: a server that signs nothing has none. */
+bool signing_has_kasp(const server_t *server);
+
+/**
+ * Copy what is kept of a zone's keys, private ones included, to another key database and folder, or from there. A
+ * private key that can't be copied is logged, and the rest goes on. KNOT_ENOENT: nothing is kept; errors of the
+ * databases.
+ */
+KNOT_MUST_USE knot_err_t signing_save_keys(
+		server_t *server, zone_t *zone, kasp_t *to, const char *to_folder, bool only_keys);
+KNOT_MUST_USE knot_err_t signing_restore_keys(
+		server_t *server, zone_t *zone, kasp_t *from, const char *from_folder, bool only_keys);
+
 /** The serial of the primary's version that the zone was last made of, if it is signed here. False: unknown. */
 bool signing_primary_serial(server_t *server, knot_name_t name, uint32_t *ret_serial);
 

@@ -249,12 +249,9 @@ static bool kasp_note_first(knot_bytes_t key, knot_bytes_t value, void *ctx, kno
 	return false;
 }
 
-/* The trash records of an id, of whatever zones. */
-static knot_err_t kasp_empty_trash_of(kasp_txn_t *txn, const char *id)
+static knot_err_t kasp_del_all(kasp_txn_t *txn, const uint8_t *prefix, size_t len)
 {
-	uint8_t prefix[KASP_DB_KEY_MAX], key[KASP_DB_KEY_MAX];
-	const knot_name_t none = { 0 };
-	size_t len = kasp_db_trash_key(id, none, prefix);
+	uint8_t key[KASP_DB_KEY_MAX];
 	for (;;) {
 		knot_bytes_t found = { 0 };
 		knot_err_t err = kasp_walk(txn, prefix, len, kasp_note_first, &found);
@@ -271,6 +268,14 @@ static knot_err_t kasp_empty_trash_of(kasp_txn_t *txn, const char *id)
 			return err;
 		}
 	}
+}
+
+/* The trash records of an id, of whatever zones. */
+static knot_err_t kasp_empty_trash_of(kasp_txn_t *txn, const char *id)
+{
+	uint8_t prefix[KASP_DB_KEY_MAX];
+	const knot_name_t none = { 0 };
+	return kasp_del_all(txn, prefix, kasp_db_trash_key(id, none, prefix));
 }
 
 knot_err_t kasp_put_key(kasp_txn_t *txn, knot_name_t zone, const kasp_key_t *key)
@@ -452,6 +457,40 @@ knot_err_t kasp_put_ttls(kasp_txn_t *txn, knot_name_t zone, uint32_t max_s, uint
 	store_be32(bytes, max_s);
 	store_be32(bytes + 4, key_s);
 	return kasp_put_fixed(txn, KASP_TTLS, zone, bytes, sizeof(bytes));
+}
+
+/* ---- All that is kept of a zone ---- */
+
+static bool kasp_copy_record(knot_bytes_t key, knot_bytes_t value, void *ctx, knot_err_t *ret_err)
+{
+	uint8_t at[KASP_DB_KEY_MAX];
+	if (key.len > sizeof(at)) {
+		*ret_err = KNOT_EMALF;
+		return false;
+	}
+	memcpy(at, key.data, key.len);
+	*ret_err = kasp_put(ctx, at, key.len, value.data, value.len);
+	return *ret_err == KNOT_OK;
+}
+
+knot_err_t kasp_copy_zone(kasp_txn_t *from, kasp_txn_t *to, knot_name_t zone, bool only_keys)
+{
+	static const uint8_t kinds[] = { KASP_KEY, KASP_SALT, KASP_SALT_TIME, KASP_PRIMARY_SERIAL, KASP_SIGNED_SERIAL,
+		KASP_OFFLINE, KASP_TTLS };
+	uint8_t prefix[KASP_DB_KEY_MAX];
+	size_t count = only_keys ? 1 : KNOT_LEN(kinds);
+	knot_bytes_t first = { 0 };
+	knot_err_t err = KNOT_OK;
+	for (size_t i = 0; i < count && err == KNOT_OK && first.len == 0; i++) {
+		err = kasp_walk(from, prefix, kasp_db_key(kinds[i], zone, NULL, prefix), kasp_note_first, &first);
+	}
+	err = err == KNOT_OK && first.len == 0 ? KNOT_ENOENT : err;
+	for (size_t i = 0; i < count && err == KNOT_OK; i++) {
+		size_t len = kasp_db_key(kinds[i], zone, NULL, prefix);
+		err = kasp_del_all(to, prefix, len);
+		err = err == KNOT_OK ? kasp_walk(from, prefix, len, kasp_copy_record, to) : err;
+	}
+	return err;
 }
 
 /* ---- Trash ---- */

@@ -84,6 +84,12 @@ KNOT_MUST_USE knot_err_t kasp_put_serial(kasp_txn_t *txn, uint8_t kind, knot_nam
 KNOT_MUST_USE knot_err_t kasp_get_ttls(kasp_txn_t *txn, knot_name_t zone, uint32_t *ret_max_s, uint32_t *ret_key_s);
 KNOT_MUST_USE knot_err_t kasp_put_ttls(kasp_txn_t *txn, knot_name_t zone, uint32_t max_s, uint32_t key_s);
 
+/* ---- All that is kept of a zone ---- */
+
+/** Copy it to another database, in place of what that has of the zone: keys, and unless `only_keys` salt, serials, TTLs
+ * and offline records. KNOT_ENOENT: there is nothing. KNOT_ESPACE, KNOT_EFILE. */
+KNOT_MUST_USE knot_err_t kasp_copy_zone(kasp_txn_t *from, kasp_txn_t *to, knot_name_t zone, bool only_keys);
+
 /* ---- Trash ---- */
 
 typedef bool (*kasp_trash_cb)(knot_name_t zone, const kasp_trash_t *trash, void *ctx);

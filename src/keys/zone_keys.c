@@ -48,6 +48,26 @@ static knot_err_t zone_keys_get_private(const zone_keys_env_t *env, const char *
 	return err == KNOT_ENOENT ? KNOT_ENOPRIVATEKEY : err;
 }
 
+knot_err_t zone_keys_export(const zone_keys_env_t *env, const char *id, const char *to_folder)
+{
+	conf_keystores_t stores = conf_policy_keystores(env->conf, env->policy);
+	knot_err_t err = KNOT_ENOENT;
+	for (size_t i = 0; i < stores.count && err == KNOT_ENOENT; i++) {
+		char folder[PATH_MAX];
+		err = zone_keys_folder(env, stores.data[i], folder);
+		err = err == KNOT_OK ? dnssec_pem_copy(folder, to_folder, id) : err;
+	}
+	return err;
+}
+
+knot_err_t zone_keys_import(const zone_keys_env_t *env, const char *id, const char *from_folder)
+{
+	char folder[PATH_MAX];
+	conf_keystores_t stores = conf_policy_keystores(env->conf, env->policy);
+	knot_err_t err = stores.count > 0 ? zone_keys_folder(env, stores.data[0], folder) : KNOT_ENOKEYSTORE;
+	return err == KNOT_OK ? dnssec_pem_copy(from_folder, folder, id) : err;
+}
+
 static void zone_keys_remove_private(const zone_keys_env_t *env, const char *id)
 {
 	conf_keystores_t stores = conf_policy_keystores(env->conf, env->policy);

@@ -68,4 +68,10 @@ KNOT_MUST_USE knot_err_t zone_keys_save(const zone_keys_env_t *env, zone_keys_t 
  * no store; keys->reason says which. */
 KNOT_MUST_USE knot_err_t zone_keys_open(const zone_keys_env_t *env, zone_keys_t *keys);
 
+/** Copy a private key from the zone's keystores to a folder, as it is. KNOT_ENOENT: none has it. */
+KNOT_MUST_USE knot_err_t zone_keys_export(const zone_keys_env_t *env, const char *id, const char *to_folder);
+
+/** The other way, to the first keystore. KNOT_ENOENT: it isn't there. KNOT_ENOKEYSTORE. */
+KNOT_MUST_USE knot_err_t zone_keys_import(const zone_keys_env_t *env, const char *id, const char *from_folder);
+
 void zone_keys_done(zone_keys_t *keys);
