@@ -113,8 +113,8 @@ static bool zone_image_purges_data(const session_t *session)
 	return is_all || zone_image_purges_all(session);
 }
 
-/* What the filters mean. Keys and catalog have nothing that could be removed yet. An image is kept contents, as
- * a journal is, and goes with it: changes after it can't be followed any more. */
+/* What the filters mean. Catalogs have nothing that could be removed; keys have to be named. An image is kept contents,
+ * as a journal is, and goes with it: changes after it can't be followed any more. */
 static unsigned zone_image_scan_purge_mask(const session_t *session)
 {
 	static const struct {
@@ -126,10 +126,12 @@ static unsigned zone_image_scan_purge_mask(const session_t *session)
 		{ 'j', SERVER_PURGE_JOURNAL | SERVER_PURGE_IMAGE },
 		{ 'i', SERVER_PURGE_IMAGE },
 		{ 't', SERVER_PURGE_TIMERS },
+		{ 'k', SERVER_PURGE_KASP },
+		{ 'y', SERVER_PURGE_KEYS },
 	};
 	if (zone_image_purges_all(session)) {
 		return SERVER_PURGE_CONTENTS | SERVER_PURGE_FILE | SERVER_PURGE_JOURNAL | SERVER_PURGE_IMAGE |
-		       SERVER_PURGE_TIMERS;
+		       SERVER_PURGE_TIMERS | SERVER_PURGE_KASP;
 	}
 	unsigned mask = 0;
 	for (size_t i = 0; i < KNOT_LEN(filters); i++) {

@@ -101,6 +101,8 @@ enum {
 	SERVER_PURGE_IMAGE = 4,
 	SERVER_PURGE_JOURNAL = 8,
 	SERVER_PURGE_TIMERS = 16,
+	SERVER_PURGE_KEYS = 32,
+	SERVER_PURGE_KASP = 64, /* what else the key database has */
 };
 
 /**

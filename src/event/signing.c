@@ -436,6 +436,23 @@ knot_err_t signing_restore_keys(server_t *server, zone_t *zone, kasp_t *from, co
 	return signing_exchange(server, zone, from, from_folder, true, only_keys);
 }
 
+knot_err_t signing_purge(server_t *server, zone_t *zone, bool keys, bool data)
+{
+	signing_t *signing;
+	if (!signing_has_kasp(server)) {
+		return KNOT_OK;
+	}
+	knot_err_t err = signing_new(server, zone, false, &signing);
+	if (err != KNOT_OK || signing == NULL) {
+		return err == KNOT_OK ? KNOT_ENOZONE : err;
+	}
+	err = signing_kasp(server, &signing->env.kasp);
+	err = err == KNOT_OK ? signing_find_times(signing, NULL) : err;
+	err = err == KNOT_OK ? zone_keys_purge(&signing->env, &signing->times, keys, data) : err;
+	signing_free(signing);
+	return err;
+}
+
 /* ---- Serials ---- */
 
 static void signing_put_serial(kasp_t *kasp, uint8_t kind, knot_name_t name, uint32_t serial)

@@ -76,6 +76,9 @@ KNOT_MUST_USE knot_err_t signing_save_keys(
 KNOT_MUST_USE knot_err_t signing_restore_keys(
 		server_t *server, zone_t *zone, kasp_t *from, const char *from_folder, bool only_keys);
 
+/** Remove the zone's keys, and what else the key database has of it. */
+KNOT_MUST_USE knot_err_t signing_purge(server_t *server, zone_t *zone, bool keys, bool data);
+
 /** The serial of the primary's version that the zone was last made of, if it is signed here. False: unknown. */
 bool signing_primary_serial(server_t *server, knot_name_t name, uint32_t *ret_serial);
 

@@ -6,6 +6,7 @@
 
 #include "src/event/internal.h"
 #include "src/event/publish.h"
+#include "src/event/signing.h"
 #include "src/sys/log.h"
 
 /* Knot's words: "failed to purge journal (…)". */
@@ -62,6 +63,11 @@ knot_err_t server_zone_purge(server_t *server, knot_name_t name, unsigned what)
 	}
 	knot_err_t database_err = zone_purge_databases(server, name, what);
 	err = err == KNOT_OK ? database_err : err;
+	bool keys = (what & SERVER_PURGE_KEYS) != 0, data = (what & SERVER_PURGE_KASP) != 0;
+	if (keys || data) {
+		database_err = signing_purge(server, entry_zone(entry), keys, data);
+		err = err == KNOT_OK ? zone_purge_log(name, keys ? "keys" : "KASP DB", database_err) : err;
+	}
 	sys_mutex_lock(&server->jobs.lock);
 	job_outcome_t outcome = { .load = (what & SERVER_PURGE_CONTENTS) != 0 ? LOAD_DROPPED : LOAD_UNCHANGED };
 	jobs_end(&server->jobs, entry, outcome, err);

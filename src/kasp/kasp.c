@@ -473,20 +473,32 @@ static bool kasp_copy_record(knot_bytes_t key, knot_bytes_t value, void *ctx, kn
 	return *ret_err == KNOT_OK;
 }
 
+/* Keys first. */
+static const uint8_t zone_kinds[] = { KASP_KEY, KASP_SALT, KASP_SALT_TIME, KASP_PRIMARY_SERIAL, KASP_SIGNED_SERIAL,
+	KASP_OFFLINE, KASP_TTLS };
+
+knot_err_t kasp_drop_zone(kasp_txn_t *txn, knot_name_t zone)
+{
+	uint8_t prefix[KASP_DB_KEY_MAX];
+	knot_err_t err = KNOT_OK;
+	for (size_t i = 1; i < KNOT_LEN(zone_kinds) && err == KNOT_OK; i++) {
+		err = kasp_del_all(txn, prefix, kasp_db_key(zone_kinds[i], zone, NULL, prefix));
+	}
+	return err;
+}
+
 knot_err_t kasp_copy_zone(kasp_txn_t *from, kasp_txn_t *to, knot_name_t zone, bool only_keys)
 {
-	static const uint8_t kinds[] = { KASP_KEY, KASP_SALT, KASP_SALT_TIME, KASP_PRIMARY_SERIAL, KASP_SIGNED_SERIAL,
-		KASP_OFFLINE, KASP_TTLS };
 	uint8_t prefix[KASP_DB_KEY_MAX];
-	size_t count = only_keys ? 1 : KNOT_LEN(kinds);
+	size_t count = only_keys ? 1 : KNOT_LEN(zone_kinds);
 	knot_bytes_t first = { 0 };
 	knot_err_t err = KNOT_OK;
 	for (size_t i = 0; i < count && err == KNOT_OK && first.len == 0; i++) {
-		err = kasp_walk(from, prefix, kasp_db_key(kinds[i], zone, NULL, prefix), kasp_note_first, &first);
+		err = kasp_walk(from, prefix, kasp_db_key(zone_kinds[i], zone, NULL, prefix), kasp_note_first, &first);
 	}
 	err = err == KNOT_OK && first.len == 0 ? KNOT_ENOENT : err;
 	for (size_t i = 0; i < count && err == KNOT_OK; i++) {
-		size_t len = kasp_db_key(kinds[i], zone, NULL, prefix);
+		size_t len = kasp_db_key(zone_kinds[i], zone, NULL, prefix);
 		err = kasp_del_all(to, prefix, len);
 		err = err == KNOT_OK ? kasp_walk(from, prefix, len, kasp_copy_record, to) : err;
 	}

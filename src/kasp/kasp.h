@@ -90,6 +90,9 @@ KNOT_MUST_USE knot_err_t kasp_put_ttls(kasp_txn_t *txn, knot_name_t zone, uint32
  * and offline records. KNOT_ENOENT: there is nothing. KNOT_ESPACE, KNOT_EFILE. */
 KNOT_MUST_USE knot_err_t kasp_copy_zone(kasp_txn_t *from, kasp_txn_t *to, knot_name_t zone, bool only_keys);
 
+/** Remove it, but for the keys. That there is nothing is no failure. */
+KNOT_MUST_USE knot_err_t kasp_drop_zone(kasp_txn_t *txn, knot_name_t zone);
+
 /* ---- Trash ---- */
 
 typedef bool (*kasp_trash_cb)(knot_name_t zone, const kasp_trash_t *trash, void *ctx);

@@ -260,6 +260,43 @@ knot_err_t zone_keys_save(const zone_keys_env_t *env, zone_keys_t *keys, const c
 	return err;
 }
 
+static knot_err_t zone_keys_delete_all(const zone_keys_env_t *env, kasp_txn_t *txn, const keys_set_t *set,
+		uint32_t trash_delay_s, bool *is_gone)
+{
+	knot_err_t err = KNOT_OK;
+	for (size_t i = 0; i < set->count && err == KNOT_OK; i++) {
+		err = zone_keys_delete(env, txn, &set->keys[i], trash_delay_s, &is_gone[i]);
+	}
+	return err;
+}
+
+knot_err_t zone_keys_purge(const zone_keys_env_t *env, const conf_policy_times_t *times, bool keys, bool data)
+{
+	kasp_txn_t *txn;
+	zone_keys_t all = { .has_ttls = false };
+	knot_err_t err = keys ? zone_keys_load(env, &all) : KNOT_OK;
+	bool *is_gone = err == KNOT_OK ? calloc(all.set.count + 1, sizeof(bool)) : NULL;
+	err = err == KNOT_OK && is_gone == NULL ? KNOT_ENOMEM : err;
+	err = err == KNOT_OK ? kasp_begin(env->kasp, true, &txn) : err;
+	if (err == KNOT_OK) {
+		err = zone_keys_delete_all(env, txn, &all.set, times->trash_delay_s, is_gone);
+		err = err == KNOT_OK && data ? kasp_drop_zone(txn, env->zone) : err;
+		if (err == KNOT_OK) {
+			err = kasp_commit(txn);
+		} else {
+			kasp_abort(txn);
+		}
+	}
+	for (size_t i = 0; i < all.set.count && err == KNOT_OK; i++) {
+		if (is_gone[i]) {
+			zone_keys_remove_private(env, all.set.keys[i].id);
+		}
+	}
+	free(is_gone);
+	zone_keys_done(&all);
+	return err;
+}
+
 /* ---- Salt ---- */
 
 uint64_t zone_keys_salt_due(const zone_keys_env_t *env, const zone_keys_t *keys)

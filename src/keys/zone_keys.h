@@ -68,6 +68,11 @@ KNOT_MUST_USE knot_err_t zone_keys_save(const zone_keys_env_t *env, zone_keys_t 
  * no store; keys->reason says which. */
 KNOT_MUST_USE knot_err_t zone_keys_open(const zone_keys_env_t *env, zone_keys_t *keys);
 
+/** Take all keys out of the zone (`keys`), and what else is kept of it (`data`). Private keys that no other zone has
+ * go, or are noted as trash. Errors of zone_keys_load() and zone_keys_save(). */
+KNOT_MUST_USE knot_err_t zone_keys_purge(
+		const zone_keys_env_t *env, const conf_policy_times_t *times, bool keys, bool data);
+
 /** Copy a private key from the zone's keystores to a folder, as it is. KNOT_ENOENT: none has it. */
 KNOT_MUST_USE knot_err_t zone_keys_export(const zone_keys_env_t *env, const char *id, const char *to_folder);
 

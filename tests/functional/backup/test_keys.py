@@ -63,6 +63,25 @@ def test_server_without_keys(make_knotd, directory):
     server.knotc("-b", "zone-restore", "example", "+backupdir", str(directory / "backup"))
 
 
+@pytest.mark.core
+def test_purge(make_knotd):
+    """Keys go only if they are named; then the zone gets new ones."""
+    server = start(make_knotd())
+    server.wait(lambda: server.ask("example", "DNSKEY").answer, what="the signed zone")
+    before = keys(server)
+    server.knotc("-f", "-b", "zone-purge", "example")
+    assert keys(server) == before
+    server.write("example.zone", ZONE)
+    server.knotc("-b", "zone-reload", "example")
+    server.wait(lambda: server.ask("example", "DNSKEY").answer, what="the signed zone")
+    assert keys(server) == before
+    server.knotc("-f", "-b", "zone-purge", "example", "+keys", "+kaspdb")
+    assert keys(server) == []
+    server.knotc("-b", "zone-sign", "example")
+    assert len(keys(server)) == 2 and not set(keys(server)) & set(before)
+    server.knotc("-b", "zone-validate", "example")
+
+
 def test_lost_private_key(make_knotd, directory):
     """Told, and the rest is backed up."""
     server = start(make_knotd())
