@@ -123,11 +123,10 @@ knot_err_t dnssec_pem_get(const char *folder, const char *id, dnssec_key_t *key)
 	dnssec_key_t *private;
 	knot_err_t err = pem_path(folder, id, path);
 	err = err == KNOT_OK ? pem_read(path, text, &len) : err;
-	if (err != KNOT_OK) {
-		return err;
+	if (err == KNOT_OK) {
+		err = dnssec_key_from_pem((knot_bytes_t){ text, len }, dnssec_key_algorithm(key), dnssec_key_flags(key),
+				&private);
 	}
-	err = dnssec_key_from_pem(
-			(knot_bytes_t){ text, len }, dnssec_key_algorithm(key), dnssec_key_flags(key), &private);
 	OPENSSL_cleanse(text, sizeof(text));
 	if (err != KNOT_OK) {
 		return err;

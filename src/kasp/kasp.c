@@ -281,9 +281,10 @@ static knot_err_t kasp_empty_trash_of(kasp_txn_t *txn, const char *id)
 knot_err_t kasp_put_key(kasp_txn_t *txn, knot_name_t zone, const kasp_key_t *key)
 {
 	uint8_t at[KASP_DB_KEY_MAX], value[KASP_VALUE_MAX];
+	size_t len = kasp_key_write(key, value); /* first: its public key may be one that this transaction has shown */
 	knot_err_t err = kasp_empty_trash_of(txn, key->id);
 	size_t at_len = kasp_db_key(KASP_KEY, zone, key->id, at);
-	return err == KNOT_OK ? kasp_put(txn, at, at_len, value, kasp_key_write(key, value)) : err;
+	return err == KNOT_OK ? kasp_put(txn, at, at_len, value, len) : err;
 }
 
 typedef struct {

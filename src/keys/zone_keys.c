@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "libdnssec/pem_store.h"
+#include "libknot/base/siphash.h"
 
 /* ---- Keystores ---- */
 
@@ -85,11 +86,18 @@ static void zone_keys_remove_private(const zone_keys_env_t *env, const char *id)
 /** What the functions of a keys_maker_t need. */
 typedef struct {
 	const zone_keys_env_t *env;
+	zone_keys_t *keys;
 	kasp_txn_t *txn; /* to look for shared keys */
 	uint8_t public[DNSSEC_KEY_RDATA_MAX];
-	bool is_new_shared;
-	char new_shared[DNSSEC_KEY_ID_LEN + 1];
 } zone_keys_maker_t;
+
+/* Private keys that the key database doesn't know would stay for ever. */
+static void zone_keys_discard_made(const zone_keys_env_t *env, zone_keys_t *keys)
+{
+	while (keys->made_count > 0) {
+		zone_keys_remove_private(env, keys->made[--keys->made_count]);
+	}
+}
 
 static knot_err_t zone_keys_generate(const keys_wanted_t *wanted, kasp_key_t *ret_key, void *ctx)
 {
@@ -108,6 +116,10 @@ static knot_err_t zone_keys_generate(const keys_wanted_t *wanted, kasp_key_t *re
 	ret_key->public = (knot_bytes_t){ maker->public, rdata.len - 4 };
 	err = dnssec_pem_put(folder, made, ret_key->id);
 	dnssec_key_free(made);
+	zone_keys_t *keys = maker->keys;
+	if (err == KNOT_OK && keys->made_count < ZONE_KEYS_MADE_MAX) {
+		memcpy(keys->made[keys->made_count++], ret_key->id, sizeof(ret_key->id));
+	}
 	return err;
 }
 
@@ -123,18 +135,25 @@ static knot_err_t zone_keys_share(const keys_wanted_t *wanted, kasp_key_t *ret_k
 	return err == KNOT_OK && ret_key->algorithm != wanted->algorithm ? KNOT_ENOENT : err;
 }
 
+static void zone_keys_find_shared(
+		const zone_keys_env_t *env, kasp_txn_t *txn, char ret_id[static DNSSEC_KEY_ID_LEN + 1])
+{
+	kasp_key_t key;
+	bool found = kasp_get_shared(txn, env->policy->id, &key) == KNOT_OK;
+	memcpy(ret_id, found ? key.id : "", found ? sizeof(key.id) : 1);
+}
+
 static knot_err_t zone_keys_note_shared(const kasp_key_t *key, void *ctx)
 {
 	zone_keys_maker_t *maker = ctx;
-	maker->is_new_shared = true;
-	memcpy(maker->new_shared, key->id, sizeof(maker->new_shared));
+	memcpy(maker->keys->new_shared, key->id, sizeof(key->id));
 	return KNOT_OK;
 }
 
 knot_err_t zone_keys_roll(const zone_keys_env_t *env, zone_keys_t *keys, const conf_policy_times_t *times,
 		bool forces_ksk, bool forces_zsk, keys_outcome_t *ret_outcome)
 {
-	zone_keys_maker_t ctx = { .env = env };
+	zone_keys_maker_t ctx = { .env = env, .keys = keys };
 	const keys_maker_t maker = { .generate = zone_keys_generate,
 		.discard = zone_keys_discard,
 		.share = zone_keys_share,
@@ -151,13 +170,11 @@ knot_err_t zone_keys_roll(const zone_keys_env_t *env, zone_keys_t *keys, const c
 	if (err != KNOT_OK) {
 		return err;
 	}
+	zone_keys_find_shared(env, ctx.txn, keys->shared);
 	err = keys_run(&keys->set, &params, &maker, ret_outcome);
 	kasp_abort(ctx.txn);
-	if (err == KNOT_OK && ctx.is_new_shared) {
-		kasp_txn_t *txn;
-		err = kasp_begin(env->kasp, true, &txn);
-		err = err == KNOT_OK ? kasp_put_shared(txn, env->policy->id, env->zone, ctx.new_shared) : err;
-		err = err == KNOT_OK ? kasp_commit(txn) : err;
+	if (err != KNOT_OK) {
+		zone_keys_discard_made(env, keys);
 	}
 	return err;
 }
@@ -174,6 +191,22 @@ static bool zone_keys_take(const kasp_key_t *key, void *ctx)
 	zone_keys_list_t *list = ctx;
 	list->err = keys_set_add(list->set, key);
 	return list->err == KNOT_OK;
+}
+
+static bool zone_keys_hash_one(const kasp_key_t *key, void *ctx)
+{
+	uint8_t bytes[DNSSEC_KEY_ID_LEN + KASP_VALUE_MAX];
+	uint64_t *hash = ctx;
+	memcpy(bytes, key->id, DNSSEC_KEY_ID_LEN);
+	size_t len = DNSSEC_KEY_ID_LEN + kasp_key_write(key, bytes + DNSSEC_KEY_ID_LEN);
+	*hash = knot_siphash24(*hash, 0, (knot_bytes_t){ bytes, len });
+	return true;
+}
+
+static knot_err_t zone_keys_hash(const zone_keys_env_t *env, kasp_txn_t *txn, uint64_t *ret_hash)
+{
+	*ret_hash = 1;
+	return kasp_each_key(txn, env->zone, zone_keys_hash_one, ret_hash);
 }
 
 /* What isn't kept is no failure. */
@@ -194,6 +227,7 @@ knot_err_t zone_keys_load(const zone_keys_env_t *env, zone_keys_t *ret_keys)
 	}
 	err = kasp_each_key(txn, env->zone, zone_keys_take, &list);
 	err = err == KNOT_OK ? list.err : err;
+	err = err == KNOT_OK ? zone_keys_hash(env, txn, &ret_keys->seen) : err;
 	err = err == KNOT_OK ? zone_keys_or_none(kasp_get_ttls(txn, env->zone, &ret_keys->max_ttl_s,
 								 &ret_keys->key_ttl_s),
 					       &ret_keys->has_ttls)
@@ -229,35 +263,73 @@ static knot_err_t zone_keys_delete(const zone_keys_env_t *env, kasp_txn_t *txn, 
 	return kasp_put_trash(txn, env->zone, &trash);
 }
 
+/* KNOT_ETRYAGAIN: somebody else was at work since the keys were loaded. */
+static knot_err_t zone_keys_check_seen(const zone_keys_env_t *env, kasp_txn_t *txn, const zone_keys_t *keys)
+{
+	uint64_t hash;
+	char shared[DNSSEC_KEY_ID_LEN + 1];
+	knot_err_t err = zone_keys_hash(env, txn, &hash);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	zone_keys_find_shared(env, txn, shared);
+	bool is_new_shared = keys->new_shared[0] != '\0' && strcmp(shared, keys->shared) != 0;
+	return hash != keys->seen || is_new_shared ? KNOT_ETRYAGAIN : KNOT_OK;
+}
+
+static knot_err_t zone_keys_put(
+		const zone_keys_env_t *env, kasp_txn_t *txn, const zone_keys_t *keys, const conf_policy_times_t *times)
+{
+	const knot_bytes_t salt = { keys->salt, keys->salt_len };
+	knot_err_t err = KNOT_OK;
+	for (size_t i = 0; i < keys->set.count && err == KNOT_OK; i++) {
+		err = kasp_put_key(txn, env->zone, &keys->set.keys[i]);
+	}
+	if (err == KNOT_OK && keys->new_shared[0] != '\0') {
+		err = kasp_put_shared(txn, env->policy->id, env->zone, keys->new_shared);
+	}
+	err = err == KNOT_OK ? kasp_put_salt(txn, env->zone, salt, keys->salt_made_s) : err;
+	return err == KNOT_OK ? kasp_put_ttls(txn, env->zone, times->zone_max_ttl_s, times->dnskey_ttl_s) : err;
+}
+
 knot_err_t zone_keys_save(const zone_keys_env_t *env, zone_keys_t *keys, const conf_policy_times_t *times,
 		const keys_outcome_t *outcome)
 {
 	kasp_txn_t *txn;
 	bool is_gone[KEYS_DELETED_MAX] = { false };
+	uint64_t hash = 0;
 	knot_err_t err = kasp_begin(env->kasp, true, &txn);
 	if (err != KNOT_OK) {
+		zone_keys_discard_made(env, keys);
 		return err;
 	}
-	for (size_t i = 0; i < keys->set.count && err == KNOT_OK; i++) {
-		err = kasp_put_key(txn, env->zone, &keys->set.keys[i]);
-	}
+	err = zone_keys_check_seen(env, txn, keys);
+	err = err == KNOT_OK ? zone_keys_put(env, txn, keys, times) : err;
 	for (size_t i = 0; i < outcome->deleted_count && err == KNOT_OK; i++) {
 		err = zone_keys_delete(env, txn, &outcome->deleted[i], times->trash_delay_s, &is_gone[i]);
 	}
-	const knot_bytes_t salt = { keys->salt, keys->salt_len };
-	err = err == KNOT_OK ? kasp_put_salt(txn, env->zone, salt, keys->salt_made_s) : err;
-	err = err == KNOT_OK ? kasp_put_ttls(txn, env->zone, times->zone_max_ttl_s, times->dnskey_ttl_s) : err;
+	err = err == KNOT_OK ? zone_keys_hash(env, txn, &hash) : err;
 	if (err != KNOT_OK) {
 		kasp_abort(txn);
+		zone_keys_discard_made(env, keys);
 		return err;
 	}
 	err = kasp_commit(txn);
-	for (size_t i = 0; i < outcome->deleted_count && err == KNOT_OK; i++) {
+	if (err == KNOT_ESPACE) {
+		zone_keys_discard_made(env, keys);
+	}
+	keys->made_count = 0; /* on other failures, of the disk, it isn't certain that they are not in the file */
+	if (err != KNOT_OK) {
+		return err;
+	}
+	keys->seen = hash;
+	keys->new_shared[0] = '\0';
+	for (size_t i = 0; i < outcome->deleted_count; i++) {
 		if (is_gone[i]) {
 			zone_keys_remove_private(env, outcome->deleted[i].id);
 		}
 	}
-	return err;
+	return KNOT_OK;
 }
 
 static knot_err_t zone_keys_delete_all(const zone_keys_env_t *env, kasp_txn_t *txn, const keys_set_t *set,
@@ -315,6 +387,7 @@ knot_err_t zone_keys_resalt(const zone_keys_env_t *env, zone_keys_t *keys)
 		return KNOT_OK;
 	}
 	if (keys->has_salt && keys->salt_made_s > env->now_s) {
+		zone_keys_discard_made(env, keys);
 		return KNOT_EINVAL;
 	}
 	uint64_t due_s = zone_keys_salt_due(env, keys);

@@ -4,8 +4,9 @@
  *
  * zone_keys_load() reads what is kept of the zone, zone_keys_roll() does what is due (roll.h) and stores new private
  * keys, zone_keys_save() writes the key database in one transaction, zone_keys_open() gets the private keys that sign.
- * A failure before zone_keys_save() leaves the database as it was. Files and the database are touched here, nothing is
- * logged. One thread; other processes may work on the database meanwhile.
+ * A failure in front of zone_keys_save()'s commit leaves the database as it was, and takes back private keys that were
+ * generated. Files and the database are touched here, nothing is logged. One thread; other processes and threads may
+ * work on the database meanwhile: who saves second has to begin anew, so that nobody's work is lost.
  */
 #pragma once
 
@@ -24,7 +25,7 @@ typedef struct {
 	uint64_t now_s;
 } zone_keys_env_t;
 
-enum { ZONE_KEYS_REASON_MAX = 320 };
+enum { ZONE_KEYS_REASON_MAX = 320, ZONE_KEYS_MADE_MAX = 16 };
 
 /** Zero: none. Free it with zone_keys_done(). */
 typedef struct {
@@ -35,7 +36,12 @@ typedef struct {
 	size_t salt_len;
 	uint64_t salt_made_s;
 	bool is_salt_new;
-	dnssec_key_t **opened; /* owned: by index of the set; NULL: it doesn't sign */
+	uint64_t seen; /* a hash of the key database's records of the keys, as they were read or saved last */
+	char made[ZONE_KEYS_MADE_MAX][DNSSEC_KEY_ID_LEN + 1]; /* keys that were generated and aren't saved yet */
+	size_t made_count;
+	char shared[DNSSEC_KEY_ID_LEN + 1];     /* the key that zones of the policy shared before; "": none */
+	char new_shared[DNSSEC_KEY_ID_LEN + 1]; /* the one that they are to share now; "": as before */
+	dnssec_key_t **opened;                  /* owned: by index of the set; NULL: it doesn't sign */
 	size_t opened_count;
 	char reason[ZONE_KEYS_REASON_MAX]; /* of the last failure: which key and store; "": nothing to add */
 } zone_keys_t;
@@ -59,8 +65,11 @@ KNOT_MUST_USE knot_err_t zone_keys_resalt(const zone_keys_env_t *env, zone_keys_
 /** When the salt is due; 0: never. */
 uint64_t zone_keys_salt_due(const zone_keys_env_t *env, const zone_keys_t *keys);
 
-/** Write all to the key database: keys, those that were deleted, salt, TTLs. Private keys of deleted keys that no zone
- * has go, or are noted as trash. */
+/**
+ * Write all to the key database: keys, those that were deleted, salt, TTLs. Private keys of deleted keys that no zone
+ * has go, or are noted as trash. KNOT_ETRYAGAIN: somebody else has changed the zone's keys, or the one that zones
+ * share, since they were loaded; load them again. KNOT_ESPACE, KNOT_EFILE.
+ */
 KNOT_MUST_USE knot_err_t zone_keys_save(const zone_keys_env_t *env, zone_keys_t *keys, const conf_policy_times_t *times,
 		const keys_outcome_t *outcome);
 
