@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 enum { RETRY_MIN_S = 10, RETRY_MAX_S = 600 }; /* after a failure */
+enum { TRIES_MAX = 5 };                       /* while others change the zone's keys */
 
 struct signing {
 	server_t *server;
@@ -165,6 +166,9 @@ static knot_err_t signing_roll(signing_t *signing, unsigned how)
 	}
 	bool is_new = signing->outcome.is_changed || keys->is_salt_new || !keys->has_ttls;
 	err = is_new ? zone_keys_save(&signing->env, keys, &signing->times, &signing->outcome) : KNOT_OK;
+	if (err == KNOT_ETRYAGAIN) {
+		return err;
+	}
 	if (err != KNOT_OK) {
 		signing_log_failure(&signing->env, "failed to update key set", err, "");
 	} else {
@@ -173,15 +177,24 @@ static knot_err_t signing_roll(signing_t *signing, unsigned how)
 	return err;
 }
 
-static knot_err_t signing_get_keys(signing_t *signing, unsigned how)
+static knot_err_t signing_load_keys(signing_t *signing, unsigned how)
 {
-	zone_keys_t *keys = &signing->keys;
-	knot_err_t err = zone_keys_load(&signing->env, keys);
+	knot_err_t err = zone_keys_load(&signing->env, &signing->keys);
 	if (err != KNOT_OK) {
 		signing_log_failure(&signing->env, "failed to load keys", err, "");
 		return err;
 	}
-	err = signing->is_full ? signing_roll(signing, how) : KNOT_OK;
+	return signing->is_full ? signing_roll(signing, how) : KNOT_OK;
+}
+
+static knot_err_t signing_get_keys(signing_t *signing, unsigned how)
+{
+	zone_keys_t *keys = &signing->keys;
+	knot_err_t err = signing_load_keys(signing, how);
+	for (unsigned i = 0; err == KNOT_ETRYAGAIN && i < TRIES_MAX; i++) {
+		zone_keys_done(keys);
+		err = signing_load_keys(signing, how);
+	}
 	if (err != KNOT_OK) {
 		return err;
 	}

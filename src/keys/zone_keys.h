@@ -6,7 +6,7 @@
  * keys, zone_keys_save() writes the key database in one transaction, zone_keys_open() gets the private keys that sign.
  * A failure in front of zone_keys_save()'s commit leaves the database as it was, and takes back private keys that were
  * generated. Files and the database are touched here, nothing is logged. One thread; other processes and threads may
- * work on the database meanwhile: who saves second has to begin anew, so that nobody's work is lost.
+ * work on the database meanwhile: who saves second has to begin again, so that nobody's work is lost.
  */
 #pragma once
 

@@ -201,12 +201,23 @@ static knot_err_t zonesign_roll(zonesign_t *sign)
 	return err == KNOT_OK ? zone_keys_resalt(&sign->env, &sign->keys) : err;
 }
 
-static knot_err_t zonesign_get_keys(zonesign_t *sign)
+static knot_err_t zonesign_take_keys(zonesign_t *sign)
 {
 	knot_err_t err = zone_keys_load(&sign->env, &sign->keys);
 	err = err == KNOT_OK ? zonesign_roll(sign) : err;
 	bool is_new = err == KNOT_OK && (sign->outcome.is_changed || sign->keys.is_salt_new);
-	err = is_new ? zone_keys_save(&sign->env, &sign->keys, &sign->times, &sign->outcome) : err;
+	return is_new ? zone_keys_save(&sign->env, &sign->keys, &sign->times, &sign->outcome) : err;
+}
+
+/* The server or keymgr may change the keys at the same time. */
+static knot_err_t zonesign_get_keys(zonesign_t *sign)
+{
+	enum { TRIES_MAX = 5 };
+	knot_err_t err = zonesign_take_keys(sign);
+	for (unsigned i = 0; err == KNOT_ETRYAGAIN && i < TRIES_MAX; i++) {
+		zone_keys_done(&sign->keys);
+		err = zonesign_take_keys(sign);
+	}
 	return err == KNOT_OK ? zone_keys_open(&sign->env, &sign->keys) : err;
 }
 
