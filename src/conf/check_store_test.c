@@ -125,10 +125,11 @@ static void faults_name_their_place(void **state)
 				"N:config, algorithm 5 is deprecated and shouldn't be used for DNSSEC signing",
 				"policy|p|-|-|-", KNOT_OK },
 		{ "all that is not supported yet",
-				{ { "xdp", NULL, "quic", "on" }, { "zone", "a", "dnssec-signing", "on" } },
+				{ { "xdp", NULL, "quic", "on" }, { "zone", "a", "zone-db-output", "2" } },
 				"config, item 'xdp.quic', value 'on' (not supported yet)\n"
-				"config, item 'zone[a.].dnssec-signing', value 'on' (not supported yet)\n"
-				"config, not supported yet: TLS and QUIC (1), DNSSEC signing (1); 2 items, 0 templates "
+				"config, item 'zone[a.].zone-db-output', value '2' (not supported yet)\n"
+				"config, not supported yet: TLS and QUIC (1), zone database (Redis) (1); 2 items, 0 "
+				"templates "
 				"and 1 zone affected",
 				"-|-|-|-|-", KNOT_CONF_ENOTSUP },
 		{ "all errors",

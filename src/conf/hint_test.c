@@ -157,12 +157,12 @@ static const struct {
 			KNOT_EPARSEFAIL },
 	{ "unsupported items come last, with what they ask for",
 			"remote:\n  - id: r\n    address: ::1\n"
-			"template:\n  - id: default\n    dnssec-signing: on\n  - id: t\n    ds-push: [ r, r ]\n"
+			"template:\n  - id: default\n    zone-db-output: 2\n  - id: t\n    ds-push: [ r, r ]\n"
 			"zone:\n  - domain: a\n  - domain: b\n    template: t\n  - domain: c\n    template: t\n"
 			"    module: [ mod-probe, mod-whoami ]\n  - domain: d\n    semantic-checks: x\n",
 			LINE(17) "item 'semantic-checks', value 'x' (invalid parameter)\n  allowed values: off, on, "
-				 "soft\n" LINE(6) "item 'dnssec-signing', value 'on' (not supported yet)\n"
-						  "  2 zones use template 'default'; supported: off\n" LINE(
+				 "soft\n" LINE(6) "item 'zone-db-output', value '2' (not supported yet)\n"
+						  "  2 zones use template 'default'; supported: -1\n" LINE(
 								  8) "item 'ds-push', value 'r' (not "
 								     "supported yet)\n  "
 								     "2 zones use template 't'\n" LINE(
@@ -180,8 +180,9 @@ static const struct {
 												       "yet)\n"
 												       "config, not "
 												       "supported yet: "
-												       "DNSSEC signing "
-												       "(2), "
+												       "zone database "
+												       "(Redis) (1), "
+												       "DS push (1), "
 												       "mod-probe "
 												       "(1), "
 												       "mod-whoami "
@@ -299,12 +300,12 @@ static void faults_are_bounded(void **state)
 	counts = load_repeated("server:\n", "  foo%u: x\n", CONF_ERRORS_TOLD_MAX + 7);
 	assert_int_equal(counts.errors, CONF_ERRORS_TOLD_MAX + 1);
 	assert_string_equal(counts.last, "config, and 7 more errors");
-	counts = load_repeated("zone:\n", "  - domain: a%u\n    dnssec-signing: on\n", CONF_UNSUPPORTED_TOLD_MAX + 5);
+	counts = load_repeated("zone:\n", "  - domain: a%u\n    zone-db-output: 2\n", CONF_UNSUPPORTED_TOLD_MAX + 5);
 	assert_int_equal(counts.errors, 0);
 	assert_int_equal(counts.unsupported, CONF_UNSUPPORTED_TOLD_MAX + 1);
-	assert_string_equal(counts.last,
-			"config, not supported yet: DNSSEC signing (1005); 1005 items, 0 templates and 1005 zones "
-			"affected");
+	assert_string_equal(counts.last, "config, not supported yet: zone database (Redis) (1005); 1005 items, 0 "
+					 "templates and 1005 zones "
+					 "affected");
 }
 
 int main(void)

@@ -52,19 +52,18 @@ static void test_builtin(void **state)
 static void test_blocks(void **state)
 {
 	(void)state;
-	conf_t *conf = load("keystore:\n  - id: token\n    backend: pkcs11\n    config: \"pkcs11:token=a /m.so\"\n    "
-			    "ksk-only: on\n    key-label: on\n"
+	conf_t *conf = load("keystore:\n  - id: token\n    config: /keys/a\n    "
+			    "ksk-only: on\n"
 			    "remote:\n  - id: p1\n    address: 192.0.2.1\n  - id: p2\n    address: 192.0.2.2\n"
 			    "submission:\n  - id: s\n    parent: [ p1, p2 ]\n    check-interval: 5m\n    timeout: 1d\n "
 			    "   parent-delay: 1h\n"
-			    "dnskey-sync:\n  - id: y\n    remote: p2\n"
 			    "policy:\n  - id: x\n    keystore: [ token, default ]\n    single-type-signing: on\n    "
 			    "algorithm: rsasha256\n"
 			    "    ksk-size: 1024\n    dnskey-ttl: 1h\n    zone-max-ttl: 1d\n    keytag-modulo: 3/7\n    "
 			    "trash-delay: 0\n"
 			    "    rrsig-refresh: 2d\n    nsec3: on\n    nsec3-salt-length: 8\n    nsec3-salt-lifetime: "
 			    "-1\n    ksk-submission: s\n"
-			    "    ds-push: p1\n    dnskey-sync: y\n    cds-cdnskey-publish: always\n    "
+			    "    cds-cdnskey-publish: always\n    "
 			    "cds-digest-type: sha384\n"
 			    "    unsafe-operation: [ no-check-keyset, no-update-nsec ]\n"
 			    "  - id: default\n    algorithm: ed25519\n"
@@ -88,13 +87,11 @@ static void test_blocks(void **state)
 	assert_int_equal(submission->check_interval_s, 300);
 	assert_int_equal(submission->timeout_s, DAY);
 	assert_int_equal(submission->parent_delay_s, HOUR);
-	assert_int_equal(x->dnskey_sync.data[0]->check_interval_s, 60);
-	assert_string_equal(x->ds_push.data[0]->id, "p1");
 	conf_keystores_t stores = conf_policy_keystores(conf, x);
 	assert_int_equal(stores.count, 2);
-	assert_int_equal(stores.data[0]->backend, CONF_KEYSTORE_PKCS11);
-	assert_true(stores.data[0]->is_ksk_only && stores.data[0]->labels_keys);
-	assert_string_equal(stores.data[0]->config, "pkcs11:token=a /m.so");
+	assert_int_equal(stores.data[0]->backend, CONF_KEYSTORE_PEM);
+	assert_true(stores.data[0]->is_ksk_only);
+	assert_string_equal(stores.data[0]->config, "/keys/a");
 	assert_string_equal(stores.data[1]->id, "");
 	unsigned remainder, modulo;
 	conf_policy_tags(x, &remainder, &modulo);

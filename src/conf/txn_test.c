@@ -181,7 +181,7 @@ static const edit_row_t block_edits[] = {
 	{ "zone[a.test].template=nosuch", KNOT_ENOENT, "" },
 	{ "zone[a.test].module=mod-stats/nosuch", KNOT_ENOENT, "" },
 	{ "zone[a.test].module=mod-foo", KNOT_EINVAL, "" },
-	{ "zone[a.test].dnssec-signing=on", KNOT_CONF_ENOTSUP, "" },
+	{ "zone[a.test].zone-db-output=2", KNOT_CONF_ENOTSUP, "" },
 	{ "zone[a.test].semantic-checks=maybe", KNOT_EINVAL, "" },
 	{ "-zone[nosuch.test]", KNOT_CONF_EID, "" },
 	{ "-zone.domain=nosuch.test", KNOT_CONF_EID, "" },
