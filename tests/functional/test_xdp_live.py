@@ -676,5 +676,6 @@ def test_everything_at_once(server, pair):
     server.knotc("reload")
     wait_workers(server, 2)
     assert answers(server, pair, link.server4)
-    server.wait(lambda: len(os.listdir(f"/proc/{server.process.pid}/fd")) <= before, timeout=3, what="as few descriptors as before")
+    server.wait(lambda: len(os.listdir(f"/proc/{server.process.pid}/fd")) <= before, timeout=20,
+                what=lambda: f"as few descriptors as before, {before}: {sorted(os.readlink(f'/proc/{server.process.pid}/fd/{n}') for n in os.listdir(f'/proc/{server.process.pid}/fd'))}")
     server.stop(timeout=3)
