@@ -136,6 +136,13 @@ knot_err_t dnssec_pem_get(const char *folder, const char *id, dnssec_key_t *key)
 	return err;
 }
 
+bool dnssec_pem_has(const char *folder, const char *id)
+{
+	char path[PATH_MAX];
+	struct stat info;
+	return pem_path(folder, id, path) == KNOT_OK && lstat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
 knot_err_t dnssec_pem_copy(const char *from_folder, const char *to_folder, const char *id)
 {
 	uint8_t text[PEM_MAX];

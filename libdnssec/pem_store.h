@@ -23,6 +23,9 @@ KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_pem_put(
  */
 KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_pem_get(const char *folder, const char *id, dnssec_key_t *key);
 
+/** True if there is a file for the key. */
+KNOT_EXPORT bool dnssec_pem_has(const char *folder, const char *id);
+
 /** Copy a private key as it is to another folder, which is made if need be. That the same is there already is fine.
  * KNOT_ENOENT: it isn't here. KNOT_EKEYIMPORT: there is another file of that name. Negated errno codes. */
 KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_pem_copy(const char *from_folder, const char *to_folder, const char *id);

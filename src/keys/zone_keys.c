@@ -49,6 +49,18 @@ static knot_err_t zone_keys_get_private(const zone_keys_env_t *env, const char *
 	return err == KNOT_ENOENT ? KNOT_ENOPRIVATEKEY : err;
 }
 
+const conf_keystore_t *zone_keys_find_store(const zone_keys_env_t *env, const char *id)
+{
+	conf_keystores_t stores = conf_policy_keystores(env->conf, env->policy);
+	for (size_t i = 0; i < stores.count; i++) {
+		char folder[PATH_MAX];
+		if (zone_keys_folder(env, stores.data[i], folder) == KNOT_OK && dnssec_pem_has(folder, id)) {
+			return stores.data[i];
+		}
+	}
+	return NULL;
+}
+
 knot_err_t zone_keys_export(const zone_keys_env_t *env, const char *id, const char *to_folder)
 {
 	conf_keystores_t stores = conf_policy_keystores(env->conf, env->policy);
@@ -99,23 +111,36 @@ static void zone_keys_discard_made(const zone_keys_env_t *env, zone_keys_t *keys
 	}
 }
 
-static knot_err_t zone_keys_generate(const keys_wanted_t *wanted, kasp_key_t *ret_key, void *ctx)
+knot_err_t zone_keys_keep(const zone_keys_env_t *env, bool is_ksk, const dnssec_key_t *key,
+		char ret_id[static DNSSEC_KEY_ID_LEN + 1])
 {
-	zone_keys_maker_t *maker = ctx;
 	char folder[PATH_MAX];
+	const conf_keystore_t *store = zone_keys_choose_store(env, is_ksk);
+	knot_err_t err = store != NULL ? zone_keys_folder(env, store, folder) : KNOT_ENOKEYSTORE;
+	return err == KNOT_OK ? dnssec_pem_put(folder, key, ret_id) : err;
+}
+
+knot_err_t zone_keys_make(const zone_keys_env_t *env, const keys_wanted_t *wanted,
+		uint8_t ret_public[static DNSSEC_KEY_RDATA_MAX], kasp_key_t *ret_key)
+{
 	dnssec_key_t *made;
-	const conf_keystore_t *store = zone_keys_choose_store(maker->env, wanted->is_ksk);
-	knot_err_t err = store != NULL ? zone_keys_folder(maker->env, store, folder) : KNOT_ENOKEYSTORE;
-	err = err == KNOT_OK ? dnssec_key_generate(wanted->algorithm, wanted->bits, wanted->flags, &made) : err;
+	knot_err_t err = dnssec_key_generate(wanted->algorithm, wanted->bits, wanted->flags, &made);
 	if (err != KNOT_OK) {
 		return err;
 	}
 	*ret_key = (kasp_key_t){ .algorithm = wanted->algorithm, .flags = wanted->flags, .tag = dnssec_key_tag(made) };
 	knot_bytes_t rdata = dnssec_key_rdata(made);
-	memcpy(maker->public, rdata.data + 4, rdata.len - 4);
-	ret_key->public = (knot_bytes_t){ maker->public, rdata.len - 4 };
-	err = dnssec_pem_put(folder, made, ret_key->id);
+	memcpy(ret_public, rdata.data + 4, rdata.len - 4);
+	ret_key->public = (knot_bytes_t){ ret_public, rdata.len - 4 };
+	err = zone_keys_keep(env, wanted->is_ksk, made, ret_key->id);
 	dnssec_key_free(made);
+	return err;
+}
+
+static knot_err_t zone_keys_generate(const keys_wanted_t *wanted, kasp_key_t *ret_key, void *ctx)
+{
+	zone_keys_maker_t *maker = ctx;
+	knot_err_t err = zone_keys_make(maker->env, wanted, maker->public, ret_key);
 	zone_keys_t *keys = maker->keys;
 	if (err == KNOT_OK && keys->made_count < ZONE_KEYS_MADE_MAX) {
 		memcpy(keys->made[keys->made_count++], ret_key->id, sizeof(ret_key->id));
@@ -330,6 +355,26 @@ knot_err_t zone_keys_save(const zone_keys_env_t *env, zone_keys_t *keys, const c
 		}
 	}
 	return KNOT_OK;
+}
+
+knot_err_t zone_keys_drop(const zone_keys_env_t *env, const kasp_key_t *key, uint32_t trash_delay_s)
+{
+	kasp_txn_t *txn;
+	bool is_gone = false;
+	knot_err_t err = kasp_begin(env->kasp, true, &txn);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = zone_keys_delete(env, txn, key, trash_delay_s, &is_gone);
+	if (err == KNOT_OK) {
+		err = kasp_commit(txn);
+	} else {
+		kasp_abort(txn);
+	}
+	if (err == KNOT_OK && is_gone) {
+		zone_keys_remove_private(env, key->id);
+	}
+	return err;
 }
 
 static knot_err_t zone_keys_delete_all(const zone_keys_env_t *env, kasp_txn_t *txn, const keys_set_t *set,

@@ -82,6 +82,21 @@ KNOT_MUST_USE knot_err_t zone_keys_open(const zone_keys_env_t *env, zone_keys_t 
 KNOT_MUST_USE knot_err_t zone_keys_purge(
 		const zone_keys_env_t *env, const conf_policy_times_t *times, bool keys, bool data);
 
+/** Make a key whose private part goes to the first store that takes such a key. ret_public: its public key, to which
+ * ret_key points. KNOT_ENOKEYSTORE; errors of dnssec_key_generate() and dnssec_pem_put(). */
+KNOT_MUST_USE knot_err_t zone_keys_make(const zone_keys_env_t *env, const keys_wanted_t *wanted,
+		uint8_t ret_public[static DNSSEC_KEY_RDATA_MAX], kasp_key_t *ret_key);
+
+/** Store a private key that was made elsewhere, in the same store. ret_id: its id. */
+KNOT_MUST_USE knot_err_t zone_keys_keep(const zone_keys_env_t *env, bool is_ksk, const dnssec_key_t *key,
+		char ret_id[static DNSSEC_KEY_ID_LEN + 1]);
+
+/** The store that has a private key; NULL: none. */
+const conf_keystore_t *zone_keys_find_store(const zone_keys_env_t *env, const char *id);
+
+/** Take a key out of the zone. Its private key goes, or is noted as trash, unless another zone has it. KNOT_ENOENT. */
+KNOT_MUST_USE knot_err_t zone_keys_drop(const zone_keys_env_t *env, const kasp_key_t *key, uint32_t trash_delay_s);
+
 /** Copy a private key from the zone's keystores to a folder, as it is. KNOT_ENOENT: none has it. */
 KNOT_MUST_USE knot_err_t zone_keys_export(const zone_keys_env_t *env, const char *id, const char *to_folder);
 

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""keymgr, alone and beside Debian's on the same key database."""
+import json
+import re
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from harness.server import built
+
+pytestmark = pytest.mark.ours
+
+PEER = "/usr/sbin/keymgr"
+needs_peer = pytest.mark.skipif(not shutil.which(PEER), reason="Debian's knot is not installed")
+
+
+class Keys:
+    """A key database in a folder of its own."""
+
+    def __init__(self, folder):
+        self.dir = folder / "keys"
+        self.dir.mkdir()
+
+    def run(self, *arguments, program=None):
+        return subprocess.run([program or built("keymgr", "tools"), "-D", self.dir, *arguments], capture_output=True, text=True, check=False, timeout=30)
+
+    def do(self, *arguments, program=None):
+        done = self.run(*arguments, program=program)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def fail(self, *arguments):
+        done = self.run(*arguments)
+        assert done.returncode == 1 and done.stdout == "", done
+        return done.stderr
+
+    def list(self, zone="example."):
+        return json.loads(self.do("-j", zone, "list") or "[]")
+
+
+@pytest.fixture
+def keys(directory):
+    return Keys(directory)
+
+
+def test_keys_live(keys):
+    """Made, listed, changed, shared and removed."""
+    assert keys.do("example.", "list") == "" and keys.do("-l") == ""
+    ksk = keys.do("example", "generate", "ksk=yes").strip()
+    zsk = keys.do("example.", "generate", "algorithm=rsasha256", "size=1024", "active=+1h").strip()
+    shown = {key["id"]: key for key in keys.list()}
+    assert set(shown) == {ksk, zsk} and shown[ksk]["ksk"] and not shown[ksk]["zsk"] and shown[zsk]["size"] == 1024
+    assert shown[zsk]["active"] - shown[zsk]["publish"] == 3600 and not shown[zsk]["missing"]
+    tag = shown[ksk]["tag"]
+    human = r"created=[+-]\ds publish=[+-]\ds ready=[+-]\ds active=[+-]\ds"
+    assert re.search(rf"^{ksk} +{tag} KSK ECDSAP256SHA256 {human}$", keys.do("example.", "list", "human"), re.MULTILINE)
+    assert keys.do("EXAMPLE.", "set", str(tag), "retire=+30d", "remove=20990101000000") == "OK\n"
+    assert next(key for key in keys.list() if key["id"] == ksk)["remove"] == 4070908800
+    assert keys.do("other.", "share", ksk, "example.") == "OK\n"
+    assert keys.do("-l").split() == ["other.", "example."]
+    assert keys.do("example.", "delete", f"id={ksk[:10]}") == "OK\n"
+    assert (keys.dir / "keys" / f"{ksk}.pem").exists()      # the other zone has it
+    assert keys.do("example.", "set", zsk, "retire=1", "remove=2", "active=1", "publish=1") == "OK\n"
+    assert keys.do("example.", "del_all_old") == "OK\n" and keys.list() == []
+
+
+def test_records(keys):
+    """DS and DNSKEY of all KSKs, or of one key."""
+    keys.do("example.", "generate", "ksk", "zsk")
+    zsk = keys.do("example.", "generate").strip()
+    assert re.fullmatch(r"example\. DS \d+ 13 2 [0-9a-f]{64}\nexample\. DS \d+ 13 4 [0-9a-f]{96}\n", keys.do("example.", "ds"))
+    assert re.fullmatch(r"example\. DNSKEY 257 3 13 \S{88}\n", keys.do("example.", "dnskey"))
+    assert re.fullmatch(r"example\. DNSKEY 256 3 13 \S{88}\n", keys.do("example.", "dnskey", zsk))
+
+
+@pytest.mark.parametrize("arguments, error", [
+    (["set"], "error: Key is not specified\n"),
+    (["set", "1", "active=+1d"], "error: key not found\nerror: not exists\n"),
+    (["set", "xyz"], "error: invalid key specification\nerror: invalid parameter\n"),
+    (["delete"], "error: Key is not specified\n"),
+    (["share"], "error: Key to be shared is not specified\n"),
+    (["share", "1"], "error: Zone to be shared from not specified\n"),
+    (["import-pem"], "error: PEM file to import not specified\n"),
+    (["import-pem", "/nonexistent"], "error: failed to get key from file /nonexistent\nerror: not exists\n"),
+    (["import-pub"], "error: BIND-style key to import not specified\n"),
+    (["generate", "foo=bar"], "error: invalid parameter: foo=bar\nerror: invalid parameter\n"),
+    (["generate", "algorithm=99"], "error: unknown algorithm: 99\nerror: invalid parameter\n"),
+    (["generate", "size=x"], "error: invalid size: 'x'\nerror: invalid parameter\n"),
+    (["generate", "publish=+2d", "active=+1d"], "error: timestamp 'publish' must be before 'active'\nerror: semantic check\n"),
+    (["nsec3-salt", "zz"], "error: malformed data\n"),
+    (["master-serial", "x"], "error: invalid parameter\n"),
+])
+def test_refused(keys, arguments, error):
+    assert keys.fail("example.", *arguments) == error
+    assert keys.list() == [] and list((keys.dir / "keys").glob("*.pem")) == []
+
+
+def test_what_knot_tolerates(keys):
+    """An unknown command, and a time that can't be read, as with Knot DNS."""
+    done = keys.run("example.", "bogus")
+    assert (done.returncode, done.stderr) == (0, "error: invalid command 'bogus'\n")
+    done = keys.run("example.", "generate", "active=tomorrow")
+    assert done.returncode == 0 and done.stderr == "error: invalid timestamp: tomorrow\n" and len(keys.list()) == 1
+
+
+@pytest.mark.parametrize("text, distance", [("+1", 1), ("now+2mi", 120), ("t-3h", -10800), ("-1d", -86400), ("now+1mo", 2592000), ("+1y", 31536000), ("now", 0)])
+def test_distances(keys, text, distance):
+    now = time.time()
+    keys.do("example.", "generate", f"created={text}")
+    assert abs(keys.list()[0]["created"] - now - distance) < 5
+
+
+def test_salt_and_serials(keys):
+    assert keys.do("example.", "nsec3-salt") == "-- no salt --\n"
+    assert keys.do("example.", "nsec3-salt", "abCD") == "OK\n" and keys.do("example.", "nsec3-salt") == "Current salt: ABCD\n"
+    assert keys.do("example.", "nsec3-salt", "-") == "OK\n" and keys.do("example.", "nsec3-salt") == "Current salt: -\n"
+    for command in ("master-serial", "local-serial"):
+        assert keys.do("example.", command) == "-- no serial --\n"
+        assert keys.do("example.", command, "4294967295") == "OK\n" and keys.do("example.", command) == "Current serial: 4294967295\n"
+
+
+def test_tsig(keys):
+    assert re.fullmatch(r"# hmac-sha256:k\.:(\S{44})\nkey:\n  - id: k\.\n    algorithm: hmac-sha256\n    secret: \1\n", keys.do("-t", "k."))
+    done = keys.run("-t", "k", "hmac-sha512", "250")
+    assert done.stderr == "warning: optimal key size for hmac-sha512 is at least 512 bits\n" and re.search(r"secret: \S{44}$", done.stdout.strip())
+    assert keys.fail("-t", "k", "hmac-x") == "error: failed to generate TSIG (invalid key algorithm)\n"
+
+
+def test_imports(keys, directory):
+    """A private key of a file, and the public one of another signer."""
+    made = keys.do("example.", "generate", "ksk=yes").strip()
+    shutil.copy(keys.dir / "keys" / f"{made}.pem", directory / "k.pem")
+    (directory / "k.key").write_text(keys.do("example.", "dnskey"))
+    shutil.rmtree(keys.dir)
+    keys.dir.mkdir()
+    assert keys.do("example.", "import-pem", directory / "k.pem", "algorithm=13", "ksk=yes") == f"{made}\nOK\n"
+    assert keys.do("elsewhere.", "import-pub", directory / "k.key") == f"{made}\nOK\n"
+    assert keys.list("elsewhere.")[0]["public-only"] and not keys.list()[0]["public-only"]
+    (directory / "k.pem").write_text("rubbish")
+    assert "failed to get key from file" in keys.fail("third.", "import-pem", directory / "k.pem")
+
+
+@needs_peer
+def test_beside_debians(keys):
+    """Each reads what the other wrote; records are the same."""
+    ours = keys.do("example.", "generate", "ksk=yes").strip()
+    theirs = keys.do("example.", "generate", program=PEER).strip()
+    for command in ("ds", "dnskey"):
+        assert keys.do("example.", command) == keys.do("example.", command, program=PEER)
+    for zone_of, program in ((ours, PEER), (theirs, None)):
+        assert keys.do("example.", "set", zone_of, "retire=+7d", "remove=+8d", program=program) == "OK\n"
+    listed = [re.sub(r"created=\S+ ", "", line) for line in keys.do("example.", "list").splitlines()]
+    assert sorted(listed) == sorted(keys.do("example.", "list", program=PEER).splitlines())
+    assert keys.do("-l", program=PEER) == keys.do("-l")
+    for zone_of, program in ((ours, PEER), (theirs, None)):
+        assert keys.do("example.", "delete", zone_of, program=program) == "OK\n"
+    assert keys.list() == []
