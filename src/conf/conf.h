@@ -54,7 +54,14 @@ typedef struct {
 enum { CONF_METRICS_LISTEN_MAX = 16 };
 
 /** Values of dbus-event: bits of a set. */
-enum { CONF_DBUS_RUNNING = 1, CONF_DBUS_ZONE_UPDATED = 2, CONF_DBUS_EXTERNAL_VERIFY = 3 };
+enum {
+	CONF_DBUS_RUNNING = 1,
+	CONF_DBUS_ZONE_UPDATED = 2,
+	CONF_DBUS_EXTERNAL_VERIFY = 3,
+	CONF_DBUS_KEYS_UPDATED = 4,
+	CONF_DBUS_KSK_SUBMISSION = 5,
+	CONF_DBUS_DNSSEC_INVALID = 6,
+};
 
 /** Section `server`. */
 typedef struct {

@@ -6,8 +6,8 @@
 /* clang-format off */
 
 static const conf_option_t dbus_events[] = {
-	{ "none", 0 }, { "running", CONF_DBUS_RUNNING }, { "zone-updated", CONF_DBUS_ZONE_UPDATED }, { "external-verify", CONF_DBUS_EXTERNAL_VERIFY }, { "keys-updated", 4 },
-	{ "ksk-submission", 5 }, { "dnssec-invalid", 6 }, { NULL, 0 },
+	{ "none", 0 }, { "running", CONF_DBUS_RUNNING }, { "zone-updated", CONF_DBUS_ZONE_UPDATED }, { "external-verify", CONF_DBUS_EXTERNAL_VERIFY }, { "keys-updated", CONF_DBUS_KEYS_UPDATED },
+	{ "ksk-submission", CONF_DBUS_KSK_SUBMISSION }, { "dnssec-invalid", CONF_DBUS_DNSSEC_INVALID }, { NULL, 0 },
 };
 
 static const conf_option_t journal_modes[] = {
@@ -149,10 +149,11 @@ static const conf_row_t server_rows[] = {
 	{ .name = "proxy-allowlist", .type = CONF_NET, MULTI, REFUSED, FOR("PROXY protocol"),
 	  .doc = "Addresses and networks of proxies whose queries have a PROXYv2 header with the client's address." },
 	{ .name = "dbus-event", OPT(dbus_events), MULTI, CONF_AT(conf_server_t, dbus_events), .dflt = "none", RESTART,
-	  REFUSED_BUT("none running zone-updated external-verify"), FOR("DNSSEC signing"),
 	  .doc = "Events that the server announces on the system's D-Bus: running, that all zones are served and that "
 	         "the server stops; zone-updated, that a zone has a new version, or that an update of it failed; "
-	         "external-verify, that a version waits for external validation." },
+	         "external-verify, that a version waits for external validation; keys-updated, that keys of a zone have "
+	         "changed; ksk-submission, that a KSK waits for its DS record; dnssec-invalid, that signatures of a zone "
+	         "with dnssec-validation expire soon, or that it isn't valid." },
 	{ .name = "dbus-init-delay", TIME(0, MAX31), CONF_AT(conf_server_t, dbus_init_delay_s), .dflt = "1", RESTART,
 	  .doc = "Time that the server waits at start once it is connected to D-Bus, so that programs that listen for "
 	         "events can connect. Without dbus-event it doesn't wait." },

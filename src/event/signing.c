@@ -5,6 +5,7 @@
 #include "src/event/signing_log.h"
 #include "src/sign/by_keys.h"
 #include "src/sys/clock.h"
+#include "src/sys/dbus.h"
 #include "src/sys/log.h"
 
 #include <limits.h>
@@ -150,6 +151,22 @@ static bool signing_hold_conf(signing_t *signing, bool *ret_is_signed)
 	return true;
 }
 
+/* On D-Bus. */
+static void signing_announce(const signing_t *signing)
+{
+	char zone[KNOT_NAME_TEXT_MAX];
+	const keys_set_t *set = &signing->keys.set;
+	(void)knot_name_print(signing->env.zone, zone);
+	if (signing->outcome.is_changed) {
+		sys_dbus_keys_updated(zone);
+	}
+	for (size_t i = 0; i < set->count; i++) {
+		if (keys_use(set->keys, set->count, i, signing->env.now_s).is_ready) {
+			sys_dbus_ksk_submission(zone, set->keys[i].tag, set->keys[i].id);
+		}
+	}
+}
+
 static knot_err_t signing_roll(signing_t *signing, unsigned how)
 {
 	zone_keys_t *keys = &signing->keys;
@@ -173,6 +190,7 @@ static knot_err_t signing_roll(signing_t *signing, unsigned how)
 		signing_log_failure(&signing->env, "failed to update key set", err, "");
 	} else {
 		signing_log_notes(&signing->env, &signing->outcome);
+		signing_announce(signing);
 	}
 	return err;
 }

@@ -4,6 +4,7 @@
 #include "src/event/refresh.h"
 #include "src/event/zone_sign.h"
 #include "src/sys/clock.h"
+#include "src/sys/dbus.h"
 #include "src/sys/log.h"
 #include "src/zone/image.h"
 
@@ -61,6 +62,14 @@ validating_t validating_begin(server_t *server, zone_t *zone, const update_t *up
 
 /* ---- Log ---- */
 
+static void validating_announce(knot_name_t name, knot_err_t err, const validate_result_t *result)
+{
+	char zone[KNOT_NAME_TEXT_MAX];
+	uint64_t now_s = sys_clock_wall(), end_s = result->earliest_expiration_s;
+	(void)knot_name_print(name, zone);
+	sys_dbus_dnssec_invalid(zone, err == KNOT_EEXPIRES && end_s > now_s ? (uint32_t)(end_s - now_s) : 0);
+}
+
 static void validating_log(knot_name_t name, knot_err_t err, const validate_result_t *result, const char *what)
 {
 	char hint[UPDATE_HINT_MAX];
@@ -69,6 +78,7 @@ static void validating_log(knot_name_t name, knot_err_t err, const validate_resu
 				(unsigned long long)result->rrsig_count);
 		return;
 	}
+	validating_announce(name, err, result);
 	int level = err == KNOT_EEXPIRES ? LOG_WARNING : LOG_ERR;
 	log_zone(level, name, "DNSSEC, %svalidation failed (%s)", what, knot_strerror(err));
 	update_print_hint(result, hint);

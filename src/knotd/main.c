@@ -384,10 +384,12 @@ static bool knotd_start_all(knotd_t *knotd)
 	/* As the user that may own the name, and before the first zone is loaded. */
 	_Static_assert((int)SYS_DBUS_RUNNING == 1 << CONF_DBUS_RUNNING &&
 					(int)SYS_DBUS_ZONE_UPDATED == 1 << CONF_DBUS_ZONE_UPDATED &&
-					(int)SYS_DBUS_EXTERNAL_VERIFY == 1 << CONF_DBUS_EXTERNAL_VERIFY,
+					(int)SYS_DBUS_EXTERNAL_VERIFY == 1 << CONF_DBUS_EXTERNAL_VERIFY &&
+					(int)SYS_DBUS_KEYS_UPDATED == 1 << CONF_DBUS_KEYS_UPDATED &&
+					(int)SYS_DBUS_KSK_SUBMISSION == 1 << CONF_DBUS_KSK_SUBMISSION &&
+					(int)SYS_DBUS_DNSSEC_INVALID == 1 << CONF_DBUS_DNSSEC_INVALID,
 			"bits");
-	const unsigned events = SYS_DBUS_RUNNING | SYS_DBUS_ZONE_UPDATED | SYS_DBUS_EXTERNAL_VERIFY;
-	sys_dbus_open(knotd->conf->server.dbus_events.bits & events, knotd->conf->server.dbus_init_delay_s);
+	sys_dbus_open(knotd->conf->server.dbus_events.bits & SYS_DBUS_ALL, knotd->conf->server.dbus_init_delay_s);
 	/* The server takes the configuration over; no reload frees it before control threads run. */
 	const conf_control_t control = knotd->conf->control;
 	if (!knotd_make_server(knotd)) {

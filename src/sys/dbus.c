@@ -156,14 +156,42 @@ void sys_dbus_external_verify(const char *zone, uint32_t serial)
 	dbus_emit_version(SYS_DBUS_EXTERNAL_VERIFY, "external_verify", zone, serial);
 }
 
-void sys_dbus_zone_not_updated(const char *zone)
+static void dbus_emit_zone(unsigned event, const char *name, const char *zone)
 {
-	static const char name[] = "zone_not_updated";
-	if (!sys_dbus_has(SYS_DBUS_ZONE_UPDATED)) {
+	if (!sys_dbus_has(event)) {
 		return;
 	}
 	sys_mutex_lock(&dbus.lock);
 	int result = dbus.bus != NULL ? sd_bus_emit_signal(dbus.bus, DBUS_PATH, DBUS_INTERFACE, name, "s", zone) : 0;
 	sys_mutex_unlock(&dbus.lock);
 	dbus_note_failure(name, result);
+}
+
+void sys_dbus_zone_not_updated(const char *zone)
+{
+	dbus_emit_zone(SYS_DBUS_ZONE_UPDATED, "zone_not_updated", zone);
+}
+
+void sys_dbus_keys_updated(const char *zone)
+{
+	dbus_emit_zone(SYS_DBUS_KEYS_UPDATED, "keys_updated", zone);
+}
+
+void sys_dbus_ksk_submission(const char *zone, uint16_t tag, const char *id)
+{
+	static const char name[] = "zone_ksk_submission";
+	if (!sys_dbus_has(SYS_DBUS_KSK_SUBMISSION)) {
+		return;
+	}
+	sys_mutex_lock(&dbus.lock);
+	int result = dbus.bus != NULL ? sd_bus_emit_signal(
+							dbus.bus, DBUS_PATH, DBUS_INTERFACE, name, "sqs", zone, tag, id)
+				      : 0;
+	sys_mutex_unlock(&dbus.lock);
+	dbus_note_failure(name, result);
+}
+
+void sys_dbus_dnssec_invalid(const char *zone, uint32_t left_s)
+{
+	dbus_emit_version(SYS_DBUS_DNSSEC_INVALID, "zone_dnssec_invalid", zone, left_s);
 }

@@ -14,7 +14,15 @@
 #include <stdint.h>
 
 /** Events that are announced, as bits. */
-enum { SYS_DBUS_RUNNING = 2, SYS_DBUS_ZONE_UPDATED = 4, SYS_DBUS_EXTERNAL_VERIFY = 8 };
+enum {
+	SYS_DBUS_RUNNING = 2,
+	SYS_DBUS_ZONE_UPDATED = 4,
+	SYS_DBUS_EXTERNAL_VERIFY = 8,
+	SYS_DBUS_KEYS_UPDATED = 16,
+	SYS_DBUS_KSK_SUBMISSION = 32,
+	SYS_DBUS_DNSSEC_INVALID = 64,
+	SYS_DBUS_ALL = 126,
+};
 
 /**
  * Connect, own the name cz.nic.knotd, and wait for `delay_s` seconds, so that listeners see the first signal. events:
@@ -45,6 +53,16 @@ void sys_dbus_zone_updated(const char *zone, uint32_t serial);
 
 /** A version of the zone waits for external validation. zone: as above; serial: the version's. Any thread. */
 void sys_dbus_external_verify(const char *zone, uint32_t serial);
+
+/** The keys of a zone have changed. zone: as above. Any thread. */
+void sys_dbus_keys_updated(const char *zone);
+
+/** A KSK waits for its DS record at the parent. zone: as above. Any thread. */
+void sys_dbus_ksk_submission(const char *zone, uint16_t tag, const char *id);
+
+/** The signatures of a zone aren't valid any more, or not much longer: seconds that are left, 0: none. zone: as above.
+ * Any thread. */
+void sys_dbus_dnssec_invalid(const char *zone, uint32_t left_s);
 
 /** A zone failed to be updated. zone: as above. Any thread. */
 void sys_dbus_zone_not_updated(const char *zone);

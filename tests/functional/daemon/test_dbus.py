@@ -38,7 +38,7 @@ class Bus:
         for block in re.split(r"^signal ", (self.dir / "signals").read_text(), flags=re.M):
             name = re.search(r"path=/cz/nic/knotd; interface=cz\.nic\.knotd\.events; member=(\w+)", block)
             if name:
-                found.append((name[1], *re.findall(r'^   (?:string|uint32) "?([^"\n]*)"?$', block, re.M)))
+                found.append((name[1], *re.findall(r'^   (?:string|uint32|uint16) "?([^"\n]*)"?$', block, re.M)))
         return found
 
     def wait(self, signal):
@@ -126,3 +126,25 @@ def test_no_bus(knotd, directory, monkeypatch):
     configure(knotd)
     knotd.start()
     assert "error: d-bus: failed to open system bus (" in knotd.log()
+
+
+def test_signing(knotd, bus):
+    """Keys that are made, a KSK that waits, and signatures that won't be good for long."""
+    (knotd.dir / "db").mkdir()
+    knotd.write("a.test.zone", SOA.format(1))
+    knotd.configure(server="dbus-event: [keys-updated, ksk-submission]\ndbus-init-delay: 0")
+    knotd.conf(knotd.path.read_text() + f"zone:\n  - domain: a.test\n    storage: {knotd.dir}\n    dnssec-signing: on\n    zonefile-sync: -1\n")
+    knotd.start()
+    bus.wait(("keys_updated", "a.test."))
+    ksk = re.search(r"key, tag +(\d+), algorithm \S+, KSK", knotd.log())[1]
+    wait_until(lambda: any(s[:3] == ("zone_ksk_submission", "a.test.", ksk) for s in bus.signals()), lambda: bus.signals(), 30)
+    waits = next(s for s in bus.signals() if s[0] == "zone_ksk_submission")
+    assert (knotd.dir / "db" / "keys" / "keys" / f"{waits[3]}.pem").exists()
+
+
+def test_signatures_that_expire(knotd, bus):
+    knotd.write("a.test.zone", SOA.format(1))
+    knotd.configure(server="dbus-event: dnssec-invalid\ndbus-init-delay: 0")
+    knotd.conf(knotd.path.read_text() + f"zone:\n  - domain: a.test\n    storage: {knotd.dir}\n    dnssec-validation: on\n")
+    knotd.start()
+    bus.wait(("zone_dnssec_invalid", "a.test.", "0"))
