@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A secondary that signs what it gets from a primary without keys. Knot DNS passes all but those marked `ours`."""
-import subprocess
-
 import dns.query
 import dns.update
 import dns.zone
 import pytest
+
+from harness.validators import complaint
 
 pytestmark = pytest.mark.core
 
@@ -38,8 +38,8 @@ def check(daemon):
     zone = dns.zone.from_xfr(dns.query.xfr("127.0.0.1", "example.", port=daemon.port, relativize=False), relativize=False)
     path = daemon.dir / "served.zone"
     zone.to_file(str(path), relativize=False)
-    done = subprocess.run(["ldns-verify-zone", path], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    fault = complaint(path)
+    assert not fault, fault
     return zone
 
 
