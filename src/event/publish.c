@@ -143,6 +143,7 @@ static knot_err_t publish_begin_signing(
 	const signing_ask_t ask = { .server = publish->server,
 		.zone = publish->zone,
 		.like = update->txn != NULL ? base : update->next,
+		.is_of_served = update->txn != NULL && base != NULL && base == zone_contents(publish->zone),
 		.is_full = !is_known || is_file || update->source == UPDATE_SIGNER,
 		.is_whole = update->txn == NULL,
 		.steps_serial = is_file,

@@ -245,7 +245,7 @@ static knot_err_t signing_make_plan(signing_t *signing, const signing_ask_t *ask
 		return err;
 	}
 	sys_mutex_lock(&signing->server->jobs.lock);
-	plan->trusts_signatures = entry_of(signing->zone)->is_signed;
+	plan->trusts_signatures = ask->is_of_served && entry_of(signing->zone)->is_signed;
 	sys_mutex_unlock(&signing->server->jobs.lock);
 	plan->drops_signatures = (ask->how & EVENT_DROPS_SIGNATURES) != 0;
 	signing->update.plan = plan;

@@ -21,6 +21,7 @@ typedef struct {
 	zone_t *zone;
 	const zone_contents_t
 			*like; /* whose TTLs count: what is changed, or the version without signatures; NULL: none */
+	bool is_of_served;     /* what is served is changed: its signatures may be known */
 	bool is_full;
 	bool is_whole;     /* a whole version is signed, not edits */
 	bool steps_serial; /* update_signing_t */

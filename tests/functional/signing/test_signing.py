@@ -354,3 +354,18 @@ def test_expiring_signatures_are_renewed(make_knotd):
         check(daemon)
         time.sleep(0.5)     # signatures expire by the clock
     assert serial(daemon) >= before + 2
+
+
+@pytest.mark.ours
+def test_signatures_of_a_file_are_not_trusted(make_knotd):
+    """Not even when the zone had right ones before it was purged."""
+    daemon = start(make_knotd())
+    check(daemon)
+    text = (daemon.dir / "served.zone").read_text()
+    daemon.knotc("-f", "-b", "zone-purge", "example", "+expire", "+journal", "+image")
+    at = text.index("RRSIG A ")
+    at = text.index(" example. ", at) + 20
+    daemon.write("example.zone", text[:at] + ("A" if text[at] != "A" else "B") + text[at + 1:])
+    daemon.knotc("-b", "zone-reload", "example")
+    daemon.wait(lambda: serial(daemon) is not None, what="the zone")
+    check(daemon)
