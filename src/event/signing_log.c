@@ -38,7 +38,8 @@ void signing_log_unusable(const zone_keys_env_t *env, const zone_keys_t *keys, k
 	} else if (err == KNOT_EKEYSET || err == KNOT_ENOSIGNKEYS) {
 		log_zone(LOG_ERR, env->zone, "DNSSEC, keys validation failed (%s)", knot_strerror(err));
 	} else if (keys->reason[0] != '\0') {
-		log_zone(LOG_ERR, env->zone, "DNSSEC, failed to load private key, %s", keys->reason);
+		log_zone(LOG_ERR, env->zone, "DNSSEC, key %u, failed to load private key (%s)", keys->failed_tag,
+				knot_strerror(err));
 	}
 	signing_log_failure(env, "failed to load keys", err, "");
 }

@@ -466,6 +466,7 @@ static knot_err_t zone_keys_open_one(const zone_keys_env_t *env, zone_keys_t *ke
 		}
 	}
 	if (err != KNOT_OK) {
+		keys->failed_tag = key->tag;
 		snprintf(keys->reason, sizeof(keys->reason), "key %u, id %s: %s", key->tag, key->id,
 				knot_strerror(err));
 		return err;

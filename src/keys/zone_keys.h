@@ -43,6 +43,7 @@ typedef struct {
 	char new_shared[DNSSEC_KEY_ID_LEN + 1]; /* the one that they are to share now; "": as before */
 	dnssec_key_t **opened;                  /* owned: by index of the set; NULL: it doesn't sign */
 	size_t opened_count;
+	uint16_t failed_tag;               /* of the key that could not be opened last */
 	char reason[ZONE_KEYS_REASON_MAX]; /* of the last failure: which key and store; "": nothing to add */
 } zone_keys_t;
 
