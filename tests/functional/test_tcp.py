@@ -256,6 +256,7 @@ def test_idlest_of_the_greediest_makes_room(server):
         use(greedy)         # they are accepted, which a busy server does late
         time.sleep(0.3 * PATIENCE)      # the server's clock is coarse, and a slow server notes late when a connection was used
         use(greedy[:2])
+        time.sleep(0.1 * PATIENCE)      # the worker notes the use when the answer is on its way
         with crowd(server, 4, "127.0.0.4"):
             server.wait(lambda: count_open(greedy) == 7 and count_open(third) == 7, 10, "the greediest are closed")
             assert all(map(is_open, modest)) and all(map(is_open, greedy[:2]))
