@@ -317,7 +317,8 @@ command_result_t command_zone_key_rollover(session_t *session, const session_zon
 	if (type != NULL && strncasecmp(type, "zsk", 3) == 0) {
 		return zone_command_sign(session, zone, EVENT_ROLLS_ZSK);
 	}
-	return command_result(KNOT_EINVAL);
+	knot_err_t err = server_zone_check_signing(session->server, zone->name);
+	return command_result(err == KNOT_OK ? KNOT_EINVAL : err);
 }
 
 command_result_t command_zone_ksk_submitted(session_t *session, const session_zone_t *zone)

@@ -77,7 +77,7 @@ void server_plan_sign(server_t *server, entry_t *entry, event_t ended, job_outco
 
 /* ---- Commands ---- */
 
-static knot_err_t sign_check_zone(server_t *server, knot_name_t name)
+knot_err_t server_zone_check_signing(server_t *server, knot_name_t name)
 {
 	conf_zone_t zone;
 	RCU_READ_SECTION(guard);
@@ -94,7 +94,7 @@ static knot_err_t sign_check_zone(server_t *server, knot_name_t name)
 
 knot_err_t server_zone_sign(server_t *server, knot_name_t name, unsigned how, server_ticket_t *ret_ticket)
 {
-	knot_err_t err = sign_check_zone(server, name);
+	knot_err_t err = server_zone_check_signing(server, name);
 	return err == KNOT_OK ? server_zone_ask(server, name, EVENT_DNSSEC, how, ret_ticket) : err;
 }
 
@@ -109,7 +109,7 @@ knot_err_t server_zone_confirm_ksk(server_t *server, knot_name_t name, uint32_t 
 {
 	static const server_author_t author = { .who = "" };
 	server_commit_t commit = { .reason = "" };
-	knot_err_t err = sign_check_zone(server, name);
+	knot_err_t err = server_zone_check_signing(server, name);
 	err = err == KNOT_OK ? turn_run(server, name, &author, false, sign_confirm, &delay_s, &commit) : err;
 	return err == KNOT_OK ? server_zone_ask(server, name, EVENT_DNSSEC, 0, NULL) : err;
 }

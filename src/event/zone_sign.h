@@ -4,6 +4,9 @@
 
 #include "src/event/server.h"
 
+/** KNOT_OK if the zone is signed by the server and has contents; errors as of server_zone_sign(). */
+KNOT_MUST_USE knot_err_t server_zone_check_signing(server_t *server, knot_name_t name);
+
 /**
  * Plan the event `re-sign` for now. how: EVENT_DROPS_SIGNATURES, EVENT_ROLLS_KSK, EVENT_ROLLS_ZSK or 0. ret_ticket: may
  * be NULL. KNOT_ENOTSUP: the zone isn't signed by the server. KNOT_EEMPTYZONE: it has no contents. Others as
