@@ -503,11 +503,8 @@ knot_err_t derived_follow(server_t *server, entry_t *entry, derived_set_t *set, 
 
 knot_err_t server_run_derive(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
 {
-	sys_mutex_lock(&server->jobs.lock);
-	bool is_behind = entry->is_behind;
-	sys_mutex_unlock(&server->jobs.lock);
 	outcome->load = LOAD_UNCHANGED;
-	if (zone_contents(entry_zone(entry)) == NULL || is_behind) {
+	if (zone_contents(entry_zone(entry)) == NULL || !turn_may_change(server, entry)) {
 		outcome->keeps_result = true;
 		return KNOT_OK; /* the load that is to come asks again */
 	}

@@ -170,7 +170,7 @@ uint64_t settings_number(const conf_zone_t *zone)
 	static const char program[] = PACKAGE_VERSION;
 	uint64_t values[] = { zone->default_ttl, (uint64_t)zone->semantic_checks, zone->zone_max_size,
 		zone->nsec3_max_iterations, zone->zonemd_generate, zone->zonemd_verify, zone->dnssec_signing,
-		XXH3_64bits(program, sizeof(program)) };
+		zone->dnssec_validation, XXH3_64bits(program, sizeof(program)) };
 	uint64_t number = XXH3_64bits(values, sizeof(values));
 	const conf_bytes_list_t *const lists[] = { &zone->reverse_generate, &zone->include_from };
 	for (size_t i = 0; i < KNOT_LEN(lists); i++) {

@@ -9,6 +9,14 @@
 #include "src/event/zone_flush.h"
 #include "src/sys/log.h"
 
+bool turn_may_change(server_t *server, const entry_t *entry)
+{
+	sys_mutex_lock(&server->jobs.lock);
+	bool is_behind = entry->is_behind;
+	sys_mutex_unlock(&server->jobs.lock);
+	return !is_behind;
+}
+
 /** What a commit needs to make room in the journal. */
 typedef struct {
 	const turn_t *turn;

@@ -21,6 +21,9 @@ typedef struct {
 	unsigned how;                  /* of signing: signing_ask_t */
 } turn_t;
 
+/** False: changes that were acknowledged aren't loaded yet, and a change of an older version would replace them. */
+bool turn_may_change(server_t *server, const entry_t *entry) SYS_EXCLUDES(server->jobs.lock);
+
 /**
  * Take the zone from the workers, do work that may publish a version, and plan writing the zone file. Waits for the
  * zone's job. is_edit: the work commits the zone's open transaction; else KNOT_ETXNMANY if there is one. commit: gets

@@ -29,15 +29,6 @@ static knot_err_t sign_publish(const turn_t *turn)
 	return err;
 }
 
-/* False: changes that were acknowledged aren't loaded yet. */
-static bool sign_may_change(server_t *server, const entry_t *entry)
-{
-	sys_mutex_lock(&server->jobs.lock);
-	bool is_behind = entry->is_behind;
-	sys_mutex_unlock(&server->jobs.lock);
-	return !is_behind;
-}
-
 knot_err_t server_run_sign(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
 {
 	static const server_author_t author = { .who = "" };
@@ -54,7 +45,7 @@ knot_err_t server_run_sign(server_t *server, entry_t *entry, unsigned how, job_o
 		outcome->keeps_result = true;
 		return KNOT_OK;
 	}
-	knot_err_t err = sign_may_change(server, entry) ? load_settings(&server->root, turn.name, &turn.settings)
+	knot_err_t err = turn_may_change(server, entry) ? load_settings(&server->root, turn.name, &turn.settings)
 							: KNOT_EAGAIN;
 	err = err == KNOT_OK ? sign_publish(&turn) : err;
 	bool is_new = zone_contents(entry_zone(entry)) != turn.current;

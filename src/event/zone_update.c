@@ -203,15 +203,6 @@ static knot_err_t update_process(const turn_t *turn, const update_list_t *list)
 	return err;
 }
 
-/* False: changes that were acknowledged aren't loaded yet; one of an older version would replace them. */
-static bool update_may_change(server_t *server, const entry_t *entry)
-{
-	sys_mutex_lock(&server->jobs.lock);
-	bool is_behind = entry->is_behind;
-	sys_mutex_unlock(&server->jobs.lock);
-	return !is_behind;
-}
-
 knot_err_t server_run_update(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
 {
 	static const server_author_t author = { .who = "" };
@@ -226,8 +217,7 @@ knot_err_t server_run_update(server_t *server, entry_t *entry, unsigned how, job
 	knot_err_t err = KNOT_OK;
 	outcome->keeps_result = true;
 	if (list.count > 0 && !forward_updates(server, name, &list)) {
-		err = update_may_change(server, entry) ? load_settings(&server->root, name, &turn.settings)
-						       : KNOT_EAGAIN;
+		err = turn_may_change(server, entry) ? load_settings(&server->root, name, &turn.settings) : KNOT_EAGAIN;
 		if (err == KNOT_OK) {
 			err = update_process(&turn, &list);
 		} else {

@@ -137,3 +137,18 @@ def test_signing_zone_is_proven(make_knotd):
     daemon.wait(lambda: serial(daemon) == 11, what="the zone")
     daemon.knotc("-b", "zone-validate", "example")
     daemon.wait_log(r"DNSSEC, validation successful, checked RRSIGs \d+")
+
+
+@pytest.mark.ours
+def test_validation_is_turned_on(make_knotd):
+    """What is served is looked at; a primary that isn't valid stays served, with the reason told."""
+    daemon = start(make_knotd(), ZONE.format(serial=10))
+    daemon.wait_log("DNSSEC, validation failed")
+    configured = daemon.path.read_text()
+    daemon.conf(configured.replace("dnssec-validation: on", "dnssec-validation: off"))
+    daemon.knotc("reload")
+    daemon.wait(lambda: serial(daemon) == 10, what="the zone without validation")
+    daemon.conf(configured)
+    daemon.knotc("reload")
+    daemon.wait_log(r"DNSSEC, validation failed \(no keys for signing\)", count=2)
+    assert serial(daemon) == 10
