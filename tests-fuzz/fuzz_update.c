@@ -149,7 +149,7 @@ static void commit(world_t *world, bool is_full)
 {
 	static const update_policy_t policy = {
 		.build = { .origin = { origin_wire, 6, 1 }, .default_ttl = 60, .checks = ZONE_CHECKS_SOFT },
-		.serial_policy = CONF_SERIAL_INCREMENT,
+		.serials = { .policy = CONF_SERIAL_INCREMENT },
 		.stores = UPDATE_STORES_CHANGES,
 	};
 	const update_env_t env = { .store = store, .publish = publish, .ctx = world };

@@ -266,6 +266,13 @@ typedef enum { CONF_JOURNAL_NONE, CONF_JOURNAL_CHANGES, CONF_JOURNAL_ALL } conf_
 
 typedef enum { CONF_SERIAL_INCREMENT = 1, CONF_SERIAL_UNIXTIME, CONF_SERIAL_DATESERIAL } conf_serial_policy_t;
 
+/** Which serials the server may choose: those that have `remainder` when divided by `modulus`. */
+typedef struct {
+	conf_serial_policy_t policy;
+	uint16_t remainder, modulus; /* modulus 0: as 1, any */
+	int32_t shift;               /* added to what the policy says */
+} conf_serial_rule_t;
+
 /** ZONEMD records: left as they are, generated with a hash algorithm (its number, RFC 8976 5.3), or removed. */
 typedef enum {
 	CONF_ZONEMD_NONE = 0,
@@ -296,6 +303,7 @@ typedef struct {
 	uint32_t default_ttl;               /* seconds */
 	int64_t zonefile_sync_s;            /* write the zone file this long after a change: 0 at once, -1 never */
 	conf_serial_policy_t serial_policy; /* of changes that don't say which serial the zone gets */
+	const char *serial_modulo;          /* "R/M+A", either part may be missing; use conf_zone_serials() */
 	conf_zonemd_t zonemd_generate;
 	bool zonemd_verify;            /* a version whose ZONEMD records don't verify is refused */
 	uint64_t zone_max_size;        /* bytes of wire format */
@@ -474,6 +482,9 @@ bool conf_zone_find(const conf_t *conf, knot_name_t name, size_t *ret_index);
  * False: the catalog isn't configured as one. O(log zones).
  */
 bool conf_member(const conf_t *conf, knot_name_t name, knot_name_t catalog, knot_bytes_t group, conf_zone_t *ret_zone);
+
+/** The rule that a zone's serials follow. */
+conf_serial_rule_t conf_zone_serials(const conf_zone_t *zone);
 
 /**
  * Path of the zone's file: `file` with its formatters expanded, joined with `storage`.

@@ -46,6 +46,18 @@ conf_policy_times_t conf_policy_times(
 	return times;
 }
 
+conf_serial_rule_t conf_zone_serials(const conf_zone_t *zone)
+{
+	conf_serial_rule_t rule = { .policy = zone->serial_policy, .modulus = 1 };
+	char *at = (char *)(uintptr_t)zone->serial_modulo; /* the row's check has seen it */
+	if (at != NULL && *at >= '0' && *at <= '9') {
+		rule.remainder = (uint16_t)strtoul(at, &at, 10);
+		rule.modulus = (uint16_t)strtoul(at + 1, &at, 10);
+	}
+	rule.shift = at != NULL ? (int32_t)strtol(at, NULL, 10) : 0;
+	return rule;
+}
+
 void conf_policy_tags(const conf_policy_t *policy, unsigned *ret_remainder, unsigned *ret_modulo)
 {
 	char *slash;

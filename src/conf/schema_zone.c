@@ -503,8 +503,8 @@ static const conf_row_t zone_rows[] = {
 	  .doc = "The serial that a zone gets if a change doesn't set one: the old one plus 1 (increment), the time in "
 	         "seconds (unixtime), or the date in UTC as YYYYMMDDnn (dateserial). If that isn't higher than the old "
 	         "one (RFC 1982), the new serial is the old one plus 1." },
-	{ .name = "serial-modulo", TOGETHER, STR, .dflt = "0/1", .check = conf_check_serial_modulo,
-	  .pattern = "^([0-9]+/[0-9]+)?([+-][0-9]+)?$", TUNING,
+	{ .name = "serial-modulo", TOGETHER, STR, CONF_AT(conf_zone_t, serial_modulo), .dflt = "0/1",
+	  .check = conf_check_serial_modulo, .pattern = "^([0-9]+/[0-9]+)?([+-][0-9]+)?$",
 	  .doc = "Serials that may be chosen: R/M allows those with remainder R when divided by M; +A or -A after it "
 	         "shifts them. Use it with several signers of one zone. It needs dnssec-signing, and zonefile-load "
 	         "none or difference-no-serial." },

@@ -127,7 +127,7 @@ knot_err_t catalogs_list(server_t *server, entry_t *entry, bool is_first, bool *
 	*ret_is_new = false;
 	knot_err_t err = load_settings(&server->root, turn.name, &turn.settings);
 	if (is_first) {
-		turn.settings.serial_policy = CONF_SERIAL_UNIXTIME;
+		turn.settings.serials.policy = CONF_SERIAL_UNIXTIME;
 	}
 	err = err == KNOT_OK ? catalog_list_gather(conf, turn.name, &wanted) : err;
 	err = err == KNOT_OK ? catalog_list_commit(&turn, &wanted, ret_is_new) : err;

@@ -46,7 +46,7 @@ knot_err_t load_settings(const state_root_t *root, knot_name_t name, load_settin
 	ret_settings->verifies_zonemd = zone.zonemd_verify;
 	ret_settings->zonemd = zone.zonemd_generate;
 	ret_settings->is_signed = zone.dnssec_signing;
-	ret_settings->serial_policy = zone.serial_policy;
+	ret_settings->serials = conf_zone_serials(&zone);
 	ret_settings->load = zone.zonefile_load;
 	ret_settings->content = zone.journal_content;
 	ret_settings->limits = (journal_limits_t){ .usage_max = zone.journal_max_usage,
@@ -119,7 +119,7 @@ update_policy_t load_policy(const load_settings_t *settings, load_report_t *repo
 			.should_stop = load_should_stop,
 			.ctx = report,
 		},
-		.serial_policy = settings->serial_policy,
+		.serials = settings->serials,
 		.stores = stores[settings->content],
 		.rails = settings->rails,
 		.verifies_zonemd = settings->verifies_zonemd,

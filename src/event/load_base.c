@@ -174,7 +174,7 @@ static knot_err_t load_publish_diff(loading_t *loading, update_t *update, const 
 	knot_err_t err;
 	bool is_served = load_served(loading) != NULL;
 	*ret_published = zone_txn_is_changed(update->txn, &err);
-	uint32_t serial = base->serial, next = update_serial_next(serial, policy.serial_policy, policy.build.now_s);
+	uint32_t serial = base->serial, next = update_serial_next(serial, &policy.serials, policy.build.now_s);
 	if (err == KNOT_OK && loading->plan.ignores_serial) {
 		load_note(loading, "zone file parsed, serial updated %u -> %u", file_serial, next);
 		loading->has_between = !*ret_published;

@@ -288,7 +288,7 @@ static knot_err_t load_publish_zonemd(loading_t *loading, const zone_contents_t 
 		return err;
 	}
 	err = update_set_serial(update.txn, update.origin,
-			update_serial_next(serial, policy.serial_policy, policy.build.now_s));
+			update_serial_next(serial, &policy.serials, policy.build.now_s));
 	err = err == KNOT_OK ? source_of_changes(loading->source, loading->settings.path, loading->settings.number,
 					       &serial, &next)
 			     : err;

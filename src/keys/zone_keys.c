@@ -416,13 +416,29 @@ knot_err_t zone_keys_purge(const zone_keys_env_t *env, const conf_policy_times_t
 
 /* ---- Salt ---- */
 
+/* When a ZSK became active that is younger than the salt; 0: none did. */
+static uint64_t zone_keys_salt_outlived(const zone_keys_env_t *env, const zone_keys_t *keys)
+{
+	uint64_t newest_s = 0;
+	const keys_set_t *set = &keys->set;
+	for (size_t i = 0; i < set->count; i++) {
+		bool is_active = set->keys[i].is_zsk && keys_use(set->keys, set->count, i, env->now_s).is_active;
+		if (is_active && set->keys[i].times.active > newest_s) {
+			newest_s = set->keys[i].times.active;
+		}
+	}
+	return newest_s > keys->salt_made_s ? newest_s : 0;
+}
+
 uint64_t zone_keys_salt_due(const zone_keys_env_t *env, const zone_keys_t *keys)
 {
 	const conf_policy_t *policy = env->policy;
 	if (!policy->has_nsec3 || policy->salt_len == 0) {
 		return 0;
 	}
-	return policy->salt_lifetime_s > 0 ? keys->salt_made_s + (uint64_t)policy->salt_lifetime_s : 0;
+	return policy->salt_lifetime_s < 0   ? zone_keys_salt_outlived(env, keys)
+	       : policy->salt_lifetime_s > 0 ? keys->salt_made_s + (uint64_t)policy->salt_lifetime_s
+					     : 0;
 }
 
 knot_err_t zone_keys_resalt(const zone_keys_env_t *env, zone_keys_t *keys)

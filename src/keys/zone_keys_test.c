@@ -14,7 +14,7 @@ enum { NOW_S = 1700000000, DAY_S = 86400 };
 
 static char folder[] = "/tmp/bowline-zone-keys-XXXXXX";
 static char keystore[64];
-static const uint8_t zone_a[] = "\1a", zone_b[] = "\1b";
+static const uint8_t zone_a[] = "\1a", zone_b[] = "\1b", zone_c[] = "\1c";
 static conf_t *conf;
 static kasp_t *kasp;
 
@@ -31,7 +31,9 @@ static int set_up(void **state)
 	(void)state;
 	static const char text[] = "policy:\n  - id: p\n    nsec3: on\n"
 				   "  - id: s\n    ksk-shared: on\n"
-				   "zone:\n  - domain: a\n    dnssec-policy: p\n  - domain: b\n    dnssec-policy: s\n";
+				   "  - id: z\n    nsec3: on\n    nsec3-salt-length: 8\n    nsec3-salt-lifetime: -1\n"
+				   "zone:\n  - domain: a\n    dnssec-policy: p\n  - domain: b\n    dnssec-policy: s\n"
+				   "  - domain: c\n    dnssec-policy: z\n";
 	strcpy(folder + sizeof(folder) - 7, "XXXXXX");
 	if (mkdtemp(folder) == NULL ||
 			conf_load_text("t", knot_str_of(text), NULL, (conf_sink_t){ 0 }, &conf) != KNOT_OK) {
@@ -206,6 +208,31 @@ static void test_future_salt(void **state)
 	zone_keys_done(&keys);
 }
 
+/* nsec3-salt-lifetime: -1: a salt for each ZSK. */
+static void test_salt_of_zsk(void **state)
+{
+	(void)state;
+	zone_keys_env_t env = env_of(zone_c, 2);
+	zone_keys_t keys;
+	keys_outcome_t outcome;
+	load(&env, &keys);
+	roll(&env, &keys, false, &outcome);
+	assert_int_equal(zone_keys_resalt(&env, &keys), KNOT_OK);
+	assert_true(keys.is_salt_new);
+	keys.is_salt_new = false;
+	env.now_s += 400 * (uint64_t)DAY_S;
+	assert_int_equal(zone_keys_resalt(&env, &keys), KNOT_OK);
+	assert_false(keys.is_salt_new);
+	for (size_t i = 0; i < keys.set.count; i++) {
+		keys.set.keys[i].times.active = env.now_s - (keys.set.keys[i].is_zsk ? 0 : 1);
+	}
+	assert_int_equal(zone_keys_salt_due(&env, &keys), env.now_s);
+	assert_int_equal(zone_keys_resalt(&env, &keys), KNOT_OK);
+	assert_true(keys.is_salt_new);
+	assert_int_equal(zone_keys_salt_due(&env, &keys), 0);
+	zone_keys_done(&keys);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +240,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_shared_at_a_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_full, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_future_salt, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_salt_of_zsk, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -211,20 +211,34 @@ static void test_serials(void **state)
 		uint32_t serial;
 		conf_serial_policy_t policy;
 		uint32_t want;
+		uint16_t remainder, modulus;
+		int32_t shift;
 	} serials[] = {
-		{ 5, CONF_SERIAL_INCREMENT, 6 },
-		{ UINT32_MAX, CONF_SERIAL_INCREMENT, 0 },
-		{ 5, CONF_SERIAL_UNIXTIME, NOW },
-		{ NOW, CONF_SERIAL_UNIXTIME, NOW + 1 },
-		{ NOW + 7, CONF_SERIAL_UNIXTIME, NOW + 8 },
-		{ 2026112000, CONF_SERIAL_DATESERIAL, 2026112100 },
-		{ 2026112100, CONF_SERIAL_DATESERIAL, 2026112101 },
-		{ 2026112199, CONF_SERIAL_DATESERIAL, 2026112200 },
-		{ 5, CONF_SERIAL_DATESERIAL, 2026112100 },
-		{ 3000000000, CONF_SERIAL_DATESERIAL, 3000000001 },
+		{ 5, CONF_SERIAL_INCREMENT, 7, 1, 3, 0 },
+		{ 7, CONF_SERIAL_INCREMENT, 10, 1, 3, 0 },
+		{ 7, CONF_SERIAL_INCREMENT, 109, 1, 3, 100 },
+		{ 7, CONF_SERIAL_INCREMENT, 10, 1, 3, -100 },
+		{ UINT32_MAX - 1, CONF_SERIAL_INCREMENT, 2, 2, 7, 0 }, /* 0xffffffff mod 7 is 3 */
+		{ 5, CONF_SERIAL_UNIXTIME, NOW + 1, 3, 4, 0 },         /* NOW mod 4 is 2 */
+		{ NOW + 1, CONF_SERIAL_UNIXTIME, NOW + 5, 3, 4, 0 },
+		{ 5, CONF_SERIAL_DATESERIAL, 2026112050, 0, 0, -50 },
+		{ 5, CONF_SERIAL_DATESERIAL, 2026112145, 1, 4, 42 },
+		{ 5, CONF_SERIAL_INCREMENT, 6, 0, 1, 0 },
+		{ UINT32_MAX, CONF_SERIAL_INCREMENT, 0, 0, 1, 0 },
+		{ 5, CONF_SERIAL_UNIXTIME, NOW, 0, 1, 0 },
+		{ NOW, CONF_SERIAL_UNIXTIME, NOW + 1, 0, 1, 0 },
+		{ NOW + 7, CONF_SERIAL_UNIXTIME, NOW + 8, 0, 1, 0 },
+		{ 2026112000, CONF_SERIAL_DATESERIAL, 2026112100, 0, 1, 0 },
+		{ 2026112100, CONF_SERIAL_DATESERIAL, 2026112101, 0, 1, 0 },
+		{ 2026112199, CONF_SERIAL_DATESERIAL, 2026112200, 0, 1, 0 },
+		{ 5, CONF_SERIAL_DATESERIAL, 2026112100, 0, 1, 0 },
+		{ 3000000000, CONF_SERIAL_DATESERIAL, 3000000001, 0, 1, 0 },
 	};
 	for (size_t i = 0; i < KNOT_LEN(serials); i++) {
-		uint32_t next = update_serial_next(serials[i].serial, serials[i].policy, NOW);
+		uint32_t next = update_serial_next(serials[i].serial,
+				&(conf_serial_rule_t){ serials[i].policy, serials[i].remainder, serials[i].modulus,
+						serials[i].shift },
+				NOW);
 		assert_int_equal(next, serials[i].want);
 		assert_true(update_serial_is_newer(next, serials[i].serial));
 		assert_false(update_serial_is_newer(serials[i].serial, next));

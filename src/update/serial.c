@@ -22,15 +22,23 @@ static uint32_t serial_of_date(uint64_t now_s)
 	return (uint32_t)(((utc.tm_year + 1900) * 10000 + (utc.tm_mon + 1) * 100 + utc.tm_mday) * 100u);
 }
 
-uint32_t update_serial_next(uint32_t serial, conf_serial_policy_t policy, uint64_t now_s)
+uint32_t update_serial_allowed(uint32_t serial, const conf_serial_rule_t *rule)
 {
-	uint32_t wanted = serial + 1;
-	switch (policy) {
+	uint32_t modulus = rule->modulus > 0 ? rule->modulus : 1;
+	uint32_t ahead = (rule->remainder + modulus - serial % modulus) % modulus;
+	return ahead <= UINT32_MAX - serial ? serial + ahead : rule->remainder;
+}
+
+uint32_t update_serial_next(uint32_t serial, const conf_serial_rule_t *rule, uint64_t now_s)
+{
+	uint32_t wanted = serial;
+	switch (rule->policy) {
 	case CONF_SERIAL_INCREMENT: break;
 	case CONF_SERIAL_UNIXTIME: wanted = (uint32_t)now_s; break;
 	case CONF_SERIAL_DATESERIAL: wanted = serial_of_date(now_s); break;
 	}
-	return update_serial_is_newer(wanted, serial) ? wanted : serial + 1;
+	wanted += (uint32_t)rule->shift;
+	return update_serial_allowed(update_serial_is_newer(wanted, serial) ? wanted : serial + 1, rule);
 }
 
 /* ---- In a transaction ---- */

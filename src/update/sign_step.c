@@ -39,9 +39,9 @@ uint32_t update_signed_serial(const update_t *update, uint32_t serial)
 {
 	const update_policy_t *policy = update->policy;
 	const update_signing_t *signing = policy->signing;
-	uint32_t next = update_serial_next(serial, policy->serial_policy, policy->build.now_s);
+	uint32_t next = update_serial_next(serial, &policy->serials, policy->build.now_s);
 	bool is_behind = signing->has_floor && !update_serial_is_newer(next, signing->floor);
-	return is_behind ? update_serial_next(signing->floor, policy->serial_policy, policy->build.now_s) : next;
+	return is_behind ? update_serial_next(signing->floor, &policy->serials, policy->build.now_s) : next;
 }
 
 /* ---- Edits ---- */
@@ -79,10 +79,12 @@ static uint32_t sign_version_serial(const update_t *update)
 		return update_signed_serial(update, update->next->serial);
 	}
 	if (signing->has_floor) {
-		return update_serial_next(signing->floor, policy->serial_policy, policy->build.now_s);
+		return update_serial_next(signing->floor, &policy->serials, policy->build.now_s);
 	}
-	return policy->serial_policy == CONF_SERIAL_INCREMENT ? update->next->serial
-							      : update_signed_serial(update, update->next->serial);
+	return policy->serials.policy == CONF_SERIAL_INCREMENT
+			       ? update_serial_allowed(update->next->serial + (uint32_t)policy->serials.shift,
+						 &policy->serials)
+			       : update_signed_serial(update, update->next->serial);
 }
 
 static knot_err_t sign_set_serial(update_t *update, zone_txn_t *txn)

@@ -78,7 +78,7 @@ void update_print_hint(const validate_result_t *result, char ret_text[static UPD
 /** How versions are made. A value; what its pointers lead to is borrowed. */
 typedef struct {
 	zone_build_params_t build; /* checks; its callbacks get the messages */
-	conf_serial_policy_t serial_policy;
+	conf_serial_rule_t serials;
 	update_store_t stores;
 	rails_policy_t rails;
 	bool verifies_zonemd;

@@ -26,7 +26,7 @@ static zone_contents_t *build(const char *text)
 
 static const update_policy_t policy = {
 	.build = { .origin = { origin_wire, 3, 1 }, .default_ttl = 60, .now_s = 1000 },
-	.serial_policy = CONF_SERIAL_INCREMENT,
+	.serials = { .policy = CONF_SERIAL_INCREMENT },
 	.stores = UPDATE_STORES_CHANGES,
 };
 

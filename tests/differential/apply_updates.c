@@ -87,7 +87,7 @@ static void publish(zone_contents_t *take_contents, void *ctx)
 
 static void commit(world_t *world)
 {
-	const update_policy_t policy = { .build = params, .serial_policy = CONF_SERIAL_INCREMENT };
+	const update_policy_t policy = { .build = params, .serials = { .policy = CONF_SERIAL_INCREMENT } };
 	const update_env_t env = { .publish = publish, .ctx = &world->zone };
 	update_effects_t effects;
 	knot_err_t err = update_commit(&world->update, world->zone, &policy, &env, &effects);
