@@ -301,6 +301,7 @@ typedef struct {
 	uint64_t journal_max_usage;         /* bytes */
 	uint64_t journal_max_depth;         /* changes */
 	uint32_t default_ttl;               /* seconds */
+	conf_strs_t zonefile_skip;          /* types that the zone file neither gives nor gets; "dnssec": many */
 	int64_t zonefile_sync_s;            /* write the zone file this long after a change: 0 at once, -1 never */
 	conf_serial_policy_t serial_policy; /* of changes that don't say which serial the zone gets */
 	const char *serial_modulo;          /* "R/M+A", either part may be missing; use conf_zone_serials() */

@@ -421,7 +421,7 @@ static const conf_row_t zone_rows[] = {
 	  .doc = "How the zone file is used when the zone is loaded: as the whole zone (whole), as changes to the "
 	         "contents of the journal (difference, difference-no-serial), or not at all (none). "
 	         "difference-no-serial needs journal-content: all." },
-	{ .name = "zonefile-skip", STR, MULTI, REFUSED_BUT("\"\""), FOR("skipping records of zone files"),
+	{ .name = "zonefile-skip", STR, MULTI, .count_max = 32, CONF_AT(conf_zone_t, zonefile_skip),
 	  .check = conf_check_skipped_type,
 	  .doc = "Record types that are neither read from the zone file nor written to it: mnemonics, or dnssec for "
 	         "all types that signing makes." },

@@ -46,7 +46,7 @@ static knot_err_t backup_save_file(server_t *server, server_backup_t *backup, en
 	if (err == KNOT_OK && settings.sync_s >= 0 && contents == NULL) {
 		log_zone(LOG_NOTICE, name, "empty zone, skipping a zone file backup");
 	} else if (err == KNOT_OK && settings.sync_s >= 0) {
-		err = flush_to_file(contents, path, 0, FLUSH_SYNCS_LATER, NULL);
+		err = flush_to_file(contents, &settings.skip, path, 0, FLUSH_SYNCS_LATER, NULL);
 	} else if (err == KNOT_OK && (err = flush_copy_file(settings.path, path, FLUSH_SYNCS_LATER)) == KNOT_ENOENT) {
 		log_zone(LOG_NOTICE, name, "no zone file, skipping a zone file backup");
 		err = KNOT_OK;

@@ -59,7 +59,8 @@ static mode_t flush_mode_of(void)
 /** What is written: a version of a zone, or the bytes of a file. */
 typedef struct {
 	const zone_contents_t *contents; /* NULL: the file */
-	int from;                        /* descriptor of the file */
+	const zone_skip_t *skip;
+	int from; /* descriptor of the file */
 } flush_what_t;
 
 static knot_err_t flush_copy_bytes(int from, int fd)
@@ -78,7 +79,7 @@ static knot_err_t flush_copy_bytes(int from, int fd)
 
 static knot_err_t flush_write_new(const flush_what_t *what, int fd, const struct stat *old, unsigned how)
 {
-	zone_dump_params_t params = { .program = PACKAGE_STRING, .now_s = sys_clock_wall() };
+	zone_dump_params_t params = { .program = PACKAGE_STRING, .now_s = sys_clock_wall(), .skip = what->skip };
 	knot_err_t err = what->contents != NULL ? zone_dump(what->contents, fd, &params)
 						: flush_copy_bytes(what->from, fd);
 	if (err != KNOT_OK) {
@@ -194,10 +195,10 @@ static knot_err_t flush_write(
 	return flush_replace(what, &place, settings, ret_sources);
 }
 
-knot_err_t flush_to_file(const zone_contents_t *contents, const char *path, uint64_t settings, unsigned how,
-		sources_t **ret_sources)
+knot_err_t flush_to_file(const zone_contents_t *contents, const zone_skip_t *skip, const char *path, uint64_t settings,
+		unsigned how, sources_t **ret_sources)
 {
-	const flush_what_t what = { .contents = contents, .from = -1 };
+	const flush_what_t what = { .contents = contents, .skip = skip, .from = -1 };
 	return flush_write(&what, path, settings, how, ret_sources);
 }
 

@@ -36,6 +36,7 @@ knot_err_t load_settings(const state_root_t *root, knot_name_t name, load_settin
 		zone.zonefile_load = CONF_ZONEFILE_NONE;
 		zone.journal_content = CONF_JOURNAL_ALL;
 	}
+	ret_settings->skip = zone_skip_of(zone.zonefile_skip.data, zone.zonefile_skip.count);
 	ret_settings->catalog_role = zone.catalog_role;
 	ret_settings->default_ttl = zone.default_ttl;
 	ret_settings->checks = checks_of(zone.semantic_checks);
@@ -113,6 +114,7 @@ update_policy_t load_policy(const load_settings_t *settings, load_report_t *repo
 			.checks = settings->checks,
 			.size_max = settings->size_max,
 			.nsec3_iterations_end = settings->nsec3_iterations_end,
+			.skip = &settings->skip,
 			.now_s = sys_clock_wall(),
 			.on_message = load_on_message,
 			.on_file = on_file,

@@ -60,6 +60,7 @@ typedef struct {
 	uint64_t size_max;             /* bytes of wire form; 0: no limit */
 	uint32_t nsec3_iterations_end; /* zone_check_params_t */
 	int64_t sync_s;                /* zonefile-sync */
+	zone_skip_t skip;              /* zonefile-skip */
 	conf_serial_rule_t serials;
 	conf_zonefile_load_t load;
 	conf_journal_content_t content;

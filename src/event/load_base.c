@@ -53,7 +53,8 @@ typedef struct {
 	bool ignores_serial;
 	bool ignores_zonemd; /* the zone has its own record */
 	bool is_signed;      /* the zone has its own signatures and chain */
-	uint32_t serial;     /* that SOAs get if it ignores theirs */
+	const zone_skip_t *skip;
+	uint32_t serial; /* that SOAs get if it ignores theirs */
 	knot_err_t err;
 } load_merge_t;
 
@@ -86,7 +87,7 @@ static bool load_merge_record(const zone_rr_t *rr, bool is_added, void *ctx)
 	if (rr->type == KNOT_TYPE_ZONEMD && merge->ignores_zonemd && knot_name_eq(rr->owner, merge->origin)) {
 		return true;
 	}
-	if (merge->is_signed && changes_is_of_signer(rr->type)) {
+	if ((merge->is_signed && changes_is_of_signer(rr->type)) || zone_skip_has(merge->skip, rr->type)) {
 		return true;
 	}
 	if (merge->derive != NULL && derive_is_derived(merge->derive, rr)) {
@@ -121,6 +122,7 @@ static knot_err_t load_diff(const loading_t *loading, const zone_contents_t *bas
 		.ignores_serial = loading->plan.ignores_serial || load_is_late(loading, base, file),
 		.ignores_zonemd = loading->settings.zonemd != CONF_ZONEMD_NONE,
 		.is_signed = loading->settings.is_signed,
+		.skip = &loading->settings.skip,
 		.serial = base->serial };
 	const derived_set_t *set = loading->env->derived;
 	merge.derive = set != NULL ? &set->derive : NULL;
@@ -264,6 +266,19 @@ knot_err_t load_into_served(loading_t *loading)
 
 /* ---- The journal ---- */
 
+typedef struct {
+	const zone_skip_t *skip;
+	bool differs;
+} load_compare_t;
+
+static bool load_compare_record(const zone_rr_t *rr, bool is_added, void *ctx)
+{
+	load_compare_t *compare = ctx;
+	(void)is_added;
+	compare->differs = !zone_skip_has(compare->skip, rr->type);
+	return !compare->differs;
+}
+
 /*
  * Serials may return, so a change that begins at the file's serial needn't be one of the file's version: if the changes
  * don't lead from the file to the journal's version, the file is an older one.
@@ -273,8 +288,13 @@ static knot_err_t load_find_older(
 {
 	*ret_is_older = false;
 	bool is_applied = file->serial != loading->file_serial;
-	return is_applied && !loading->plan.ignores_serial ? zone_differs(file, base, ZONE_DIFFERS_AT_ALL, ret_is_older)
-							   : KNOT_OK;
+	if (!is_applied || loading->plan.ignores_serial) {
+		return KNOT_OK;
+	}
+	load_compare_t compare = { &loading->settings.skip, false };
+	knot_err_t err = zone_diff(file, base, load_compare_record, &compare);
+	*ret_is_older = compare.differs;
+	return err;
 }
 
 /* The file's differences to the journal's version; without any, that version. */

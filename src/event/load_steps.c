@@ -287,8 +287,8 @@ static knot_err_t load_publish_zonemd(loading_t *loading, const zone_contents_t 
 	if (err != KNOT_OK) {
 		return err;
 	}
-	err = update_set_serial(update.txn, update.origin,
-			update_serial_next(serial, &policy.serials, policy.build.now_s));
+	err = update_set_serial(
+			update.txn, update.origin, update_serial_next(serial, &policy.serials, policy.build.now_s));
 	err = err == KNOT_OK ? source_of_changes(loading->source, loading->settings.path, loading->settings.number,
 					       &serial, &next)
 			     : err;

@@ -178,6 +178,10 @@ uint64_t settings_number(const conf_zone_t *zone)
 			number = XXH3_64bits_withSeed(lists[i]->data[j].data, lists[i]->data[j].len, number + i);
 		}
 	}
+	for (size_t i = 0; i < zone->zonefile_skip.count; i++) {
+		const char *word = zone->zonefile_skip.data[i];
+		number = XXH3_64bits_withSeed(word, strlen(word), number);
+	}
 	return number;
 }
 

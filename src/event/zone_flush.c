@@ -52,7 +52,7 @@ knot_err_t server_run_flush(server_t *server, entry_t *entry, unsigned how, job_
 	sources_t *written;
 	if (err == KNOT_OK) {
 		bool may_replace = is_forced || source_may_be_replaced(&entry->source, settings.path, settings.number);
-		err = may_replace ? flush_to_file(contents, settings.path, settings.number,
+		err = may_replace ? flush_to_file(contents, &settings.skip, settings.path, settings.number,
 						    is_forced ? 0 : FLUSH_KEEPS_NEWER, &written)
 				  : KNOT_EAGAIN;
 	}
@@ -272,8 +272,13 @@ knot_err_t server_zone_dump(server_t *server, knot_name_t name, const char *fold
 	if (err != KNOT_OK) {
 		return err;
 	}
+	load_settings_t settings;
+	settings.skip.count = 0;
 	err = zone_flush_hold_contents(server, name, &held);
-	err = err == KNOT_OK ? flush_to_file(held, path, 0, 0, NULL) : err;
+	if (err == KNOT_OK) {
+		(void)load_settings(&server->root, name, &settings); /* its own path doesn't matter */
+		err = flush_to_file(held, &settings.skip, path, 0, 0, NULL);
+	}
 	zone_contents_free(held);
 	if (err != KNOT_OK) {
 		/* Of several zones the reply says only that some failed. */

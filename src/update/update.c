@@ -75,9 +75,8 @@ static knot_err_t update_run_serial(update_t *update)
 	if (serial != update->base->serial && (policy->signing == NULL || !policy->signing->steps_serial)) {
 		return KNOT_OK;
 	}
-	uint32_t next = policy->signing != NULL
-					? update_signed_serial(update, serial)
-					: update_serial_next(serial, &policy->serials, policy->build.now_s);
+	uint32_t next = policy->signing != NULL ? update_signed_serial(update, serial)
+						: update_serial_next(serial, &policy->serials, policy->build.now_s);
 	knot_err_t err = update_set_serial(update->txn, update->origin, next);
 	return err == KNOT_OK ? update_sign_set(update, update->txn, KNOT_TYPE_SOA) : err;
 }

@@ -78,6 +78,9 @@ static bool on_record(const knot_zone_record_t *record, void *ctx)
 	if (load->fault_count > 0) {
 		return true; /* only further faults are of interest */
 	}
+	if (zone_skip_has(load->params->skip, record->type)) {
+		return true;
+	}
 	if (record->owner_id != load->owner_id) {
 		if (!knot_name_in(record->owner, load->collect.origin)) {
 			char owner[KNOT_NAME_TEXT_MAX];

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "libknot/text/zonefile.h"
+#include "src/zone/skip.h"
 #include "src/zone/check.h"
 #include "src/zone/contents.h"
 
@@ -20,6 +21,7 @@ typedef struct {
 	uint64_t size_max;             /* bytes of wire form, conf `zone-max-size`; 0: no limit */
 	uint32_t nsec3_iterations_end; /* this many and more are refused, conf `nsec3-max-iterations`; 0: no limit */
 	uint64_t now_s;                /* seconds since 1970, for the validity of signatures */
+	const zone_skip_t *skip;       /* what a file gives of these isn't taken; borrowed; NULL: nothing */
 	zone_message_cb on_message;    /* may be NULL */
 	bool wants_lines; /* look up the lines of what checks find, also of what fails no zone: reads the file again */
 	knot_zone_file_cb on_file;      /* each file that the zone is read from; may be NULL */

@@ -15,13 +15,26 @@ enum {
 	BUFFER_BYTES = 2 * LINE_MAX_BYTES,
 };
 
+/* A file's parts, in order. */
+typedef enum { DUMP_SOA, DUMP_DATA, DUMP_RRSIG, DUMP_NSEC, DUMP_NSEC3, DUMP_NSEC3_RRSIG, DUMP_PARTS } dump_part_t;
+
+static const char *const dump_heads[DUMP_PARTS] = {
+	[DUMP_RRSIG] = ";; DNSSEC signatures\n",
+	[DUMP_NSEC] = ";; DNSSEC NSEC chain\n",
+	[DUMP_NSEC3] = ";; DNSSEC NSEC3 chain\n",
+	[DUMP_NSEC3_RRSIG] = ";; DNSSEC NSEC3 signatures\n",
+};
+
 typedef struct {
 	int fd;
 	knot_err_t err; /* sticky */
 	char *text;     /* owned, BUFFER_BYTES */
 	size_t len;
-	uint64_t count;            /* records */
-	bool wants_soa;            /* show the SOA only; else all but it */
+	uint64_t count;       /* records */
+	dump_part_t part;     /* what is shown */
+	bool has[DUMP_PARTS]; /* parts that have records */
+	const char *head;     /* written before the first record of the part; NULL: none, or done */
+	const zone_skip_t *skip;
 	const uint8_t *owner_wire; /* whose text follows; of one node at a time */
 	size_t owner_len;
 	char owner[KNOT_RR_OWNER_TEXT_MAX];
@@ -89,12 +102,31 @@ static void put_line(dump_t *dump, const zone_rr_t *rr)
 	dump->count++;
 }
 
+static dump_part_t dump_part_of(const zone_rr_t *rr)
+{
+	switch (rr->type) {
+	case KNOT_TYPE_SOA: return DUMP_SOA;
+	case KNOT_TYPE_NSEC: return DUMP_NSEC;
+	case KNOT_TYPE_NSEC3: return DUMP_NSEC3;
+	case KNOT_TYPE_RRSIG: return load_be16(rr->rdata.data) == KNOT_TYPE_NSEC3 ? DUMP_NSEC3_RRSIG : DUMP_RRSIG;
+	default: return DUMP_DATA;
+	}
+}
+
 static bool put_record(const zone_rr_t *rr, void *ctx)
 {
 	dump_t *dump = ctx;
-	if (dump->wants_soa == (rr->type == KNOT_TYPE_SOA)) {
-		put_line(dump, rr);
+	dump_part_t part = dump_part_of(rr);
+	dump->has[part] = true;
+	if (part != dump->part || zone_skip_has(dump->skip, rr->type)) {
+		return true;
 	}
+	if (dump->head != NULL) {
+		dump_flush_buffer(dump);
+		dump_put_bytes(dump, dump->head, strlen(dump->head));
+		dump->head = NULL;
+	}
+	put_line(dump, rr);
 	return dump->err == KNOT_OK;
 }
 
@@ -119,7 +151,7 @@ static void put_end(dump_t *dump, uint64_t now_s)
 
 knot_err_t zone_dump(const zone_contents_t *zone, int fd, const zone_dump_params_t *params)
 {
-	dump_t dump = { .fd = fd, .err = KNOT_OK, .text = malloc(BUFFER_BYTES), .wants_soa = true };
+	dump_t dump = { .fd = fd, .err = KNOT_OK, .text = malloc(BUFFER_BYTES), .skip = params->skip };
 	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
 	if (dump.text == NULL || scratch == NULL) {
 		free(dump.text);
@@ -128,8 +160,12 @@ knot_err_t zone_dump(const zone_contents_t *zone, int fd, const zone_dump_params
 	}
 	put_head(&dump, params->program);
 	(void)zone_each_of_node(zone, zone->apex, scratch, put_record, &dump);
-	dump.wants_soa = false;
-	(void)zone_each_record(zone, scratch, put_record, &dump);
+	for (dump.part = DUMP_DATA; dump.part < DUMP_PARTS; dump.part++) {
+		dump.head = dump_heads[dump.part];
+		if (dump.part == DUMP_DATA || dump.has[dump.part]) {
+			(void)zone_each_record(zone, scratch, put_record, &dump);
+		}
+	}
 	put_end(&dump, params->now_s);
 	free(scratch);
 	free(dump.text);

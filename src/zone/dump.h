@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * A version as a zone file (RFC 1035 5): one record per line, `owner TTL type RDATA`, all names absolute, the SOA
- * first, owners in canonical order, the NSEC3 chain last. No directives, so that any line can be moved, and any program
- * reads it.
+ * first, then the data with owners in canonical order, then signatures and the chain of NSEC or NSEC3 records, each
+ * under a heading. No directives, so that any line can be moved, and any program reads it.
  *
  * Only writes to a descriptor: naming, replacing and flushing files is the caller's job. Readers: as contents.h says.
  */
 #pragma once
 
 #include "src/zone/contents.h"
+#include "src/zone/skip.h"
 
 typedef struct {
-	const char *program; /* for the comment at the head, e.g. PACKAGE_STRING */
-	uint64_t now_s;      /* for the comment at the end: seconds since 1970 */
+	const char *program;     /* for the comment at the head, e.g. PACKAGE_STRING */
+	uint64_t now_s;          /* for the comment at the end: seconds since 1970 */
+	const zone_skip_t *skip; /* types that are left out; NULL: none */
 } zone_dump_params_t;
 
 /**

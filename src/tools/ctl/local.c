@@ -151,12 +151,14 @@ static bool local_check_zone(const conf_zone_t *zone, bool force)
 	(void)knot_name_print(zone->name, check.name);
 	char path[PATH_MAX];
 	zone_contents_t *contents = NULL;
+	const zone_skip_t skip = zone_skip_of(zone->zonefile_skip.data, zone->zonefile_skip.count);
 	zone_build_params_t params = {
 		.origin = zone->name,
 		.default_ttl = zone->default_ttl,
 		.checks = local_choose_checks(zone->semantic_checks),
 		.size_max = zone->zone_max_size,
 		.nsec3_iterations_end = zone->nsec3_max_iterations + 1,
+		.skip = &skip,
 		.now_s = sys_clock_wall(),
 		.on_message = local_report_zone,
 		.wants_lines = true,

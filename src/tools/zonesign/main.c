@@ -47,6 +47,7 @@ typedef struct {
 	sign_result_t result;
 	bool has_rolled;
 	char path[PATH_MAX]; /* of the zone file */
+	zone_skip_t skip;    /* conf `zonefile-skip` */
 } zonesign_t;
 
 __attribute__((format(printf, 2, 3))) static void zonesign_say(const char *level, const char *format, ...)
@@ -128,6 +129,7 @@ static zone_build_params_t zonesign_build_params(zonesign_t *sign)
 		.default_ttl = sign->settings.default_ttl,
 		.checks = ZONE_CHECKS_SOFT,
 		.size_max = sign->settings.zone_max_size,
+		.skip = &sign->skip,
 		.now_s = sign->params->now_s,
 		.on_message = zonesign_on_message,
 		.ctx = sign };
@@ -136,6 +138,7 @@ static zone_build_params_t zonesign_build_params(zonesign_t *sign)
 static bool zonesign_load_zone(zonesign_t *sign)
 {
 	zone_build_params_t params = zonesign_build_params(sign);
+	sign->skip = zone_skip_of(sign->settings.zonefile_skip.data, sign->settings.zonefile_skip.count);
 	knot_err_t err = conf_zone_file(&sign->settings, sign->path, sizeof(sign->path));
 	err = err == KNOT_OK ? zone_build_file(sign->path, &params, &sign->contents) : err;
 	if (err != KNOT_OK) {
@@ -306,7 +309,9 @@ static void zonesign_copy_owner(int fd, const char *path)
 static knot_err_t zonesign_write_to(const zonesign_t *sign, const char *path)
 {
 	char temporary[PATH_MAX];
-	const zone_dump_params_t params = { .program = PACKAGE_STRING, .now_s = (uint64_t)time(NULL) };
+	const zone_dump_params_t params = {
+		.program = PACKAGE_STRING, .now_s = (uint64_t)time(NULL), .skip = &sign->skip
+	};
 	if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= (int)sizeof(temporary)) {
 		return KNOT_ESPACE;
 	}
