@@ -19,5 +19,11 @@ struct dnssec_key {
 /** The name that the library has for the curve of an algorithm; NULL: it isn't one of such. */
 const char *dnssec_curve_name(const dnssec_algorithm_t *row);
 
+/** The name that the library has for the kind of key of Ed25519 or Ed448. */
+const char *dnssec_eddsa_name(const dnssec_algorithm_t *row);
+
+/** Write the RDATA of what is in `evp`. KNOT_EPUBLICKEY: that isn't a key of the algorithm. */
+KNOT_MUST_USE knot_err_t dnssec_key_write_rdata(dnssec_key_t *key, uint16_t flags);
+
 /** The hash that signatures of the algorithm begin with; NULL: of EdDSA, which has none. */
 const EVP_MD *dnssec_hash_of(const dnssec_algorithm_t *row);

@@ -25,7 +25,7 @@ const char *dnssec_curve_name(const dnssec_algorithm_t *row)
 	return row->number == DNSSEC_ECDSAP256SHA256 ? "P-256" : "P-384";
 }
 
-static const char *key_eddsa_name(const dnssec_algorithm_t *row)
+const char *dnssec_eddsa_name(const dnssec_algorithm_t *row)
 {
 	return row->number == DNSSEC_ED25519 ? "ED25519" : "ED448";
 }
@@ -110,7 +110,7 @@ static EVP_PKEY *key_load_public(const dnssec_algorithm_t *row, knot_bytes_t pub
 	case DNSSEC_KIND_RSA: evp = key_load_rsa(public); break;
 	case DNSSEC_KIND_ECDSA: evp = key_load_ecdsa(row, public); break;
 	case DNSSEC_KIND_EDDSA:
-		evp = EVP_PKEY_new_raw_public_key_ex(NULL, key_eddsa_name(row), NULL, public.data, public.len);
+		evp = EVP_PKEY_new_raw_public_key_ex(NULL, dnssec_eddsa_name(row), NULL, public.data, public.len);
 		break;
 	}
 	ERR_clear_error();
@@ -154,8 +154,7 @@ static bool key_write_ecdsa(const dnssec_algorithm_t *row, const EVP_PKEY *evp, 
 	return true;
 }
 
-/* The DNSKEY of what is in `evp`. */
-static knot_err_t key_write_rdata(dnssec_key_t *key, uint16_t flags)
+knot_err_t dnssec_key_write_rdata(dnssec_key_t *key, uint16_t flags)
 {
 	uint8_t *public = key->rdata + HEAD_LEN;
 	size_t len = sizeof(key->rdata) - HEAD_LEN;
@@ -232,10 +231,10 @@ knot_err_t dnssec_key_generate(uint8_t algorithm, unsigned bits, uint16_t flags,
 	switch (key->row->kind) {
 	case DNSSEC_KIND_RSA: key->evp = EVP_PKEY_Q_keygen(NULL, NULL, "RSA", (size_t)bits); break;
 	case DNSSEC_KIND_ECDSA: key->evp = EVP_PKEY_Q_keygen(NULL, NULL, "EC", dnssec_curve_name(key->row)); break;
-	case DNSSEC_KIND_EDDSA: key->evp = EVP_PKEY_Q_keygen(NULL, NULL, key_eddsa_name(key->row)); break;
+	case DNSSEC_KIND_EDDSA: key->evp = EVP_PKEY_Q_keygen(NULL, NULL, dnssec_eddsa_name(key->row)); break;
 	}
 	key->has_private = key->evp != NULL;
-	return key_finish(key, key->evp != NULL ? key_write_rdata(key, flags) : KNOT_EKEYGENERATE, ret_key);
+	return key_finish(key, key->evp != NULL ? dnssec_key_write_rdata(key, flags) : KNOT_EKEYGENERATE, ret_key);
 }
 
 /* ---- PEM ---- */
@@ -252,7 +251,7 @@ static bool key_is_of(const EVP_PKEY *evp, const dnssec_algorithm_t *row)
 	char curve[32] = "";
 	switch (row->kind) {
 	case DNSSEC_KIND_RSA: return EVP_PKEY_is_a(evp, "RSA");
-	case DNSSEC_KIND_EDDSA: return EVP_PKEY_is_a(evp, key_eddsa_name(row));
+	case DNSSEC_KIND_EDDSA: return EVP_PKEY_is_a(evp, dnssec_eddsa_name(row));
 	case DNSSEC_KIND_ECDSA: break;
 	}
 	return EVP_PKEY_is_a(evp, "EC") && EVP_PKEY_get_group_name(evp, curve, sizeof(curve), NULL) == 1 &&
@@ -275,7 +274,7 @@ knot_err_t dnssec_key_from_pem(knot_bytes_t pem, uint8_t algorithm, uint16_t fla
 	BIO_free(bio);
 	key->has_private = key->evp != NULL;
 	err = key->evp != NULL && key_is_of(key->evp, key->row) ? KNOT_OK : KNOT_EPRIVATEKEY;
-	err = err == KNOT_OK ? key_write_rdata(key, flags) : err;
+	err = err == KNOT_OK ? dnssec_key_write_rdata(key, flags) : err;
 	unsigned bits = err == KNOT_OK ? dnssec_key_bits(key) : 0;
 	if (err == KNOT_OK && key->row->kind == DNSSEC_KIND_RSA &&
 			(bits < key->row->bits_min || bits > key->row->bits_max)) {

@@ -157,3 +157,48 @@ def test_beside_debians(keys):
     for zone_of, program in ((ours, PEER), (theirs, None)):
         assert keys.do("example.", "delete", zone_of, program=program) == "OK\n"
     assert keys.list() == []
+
+
+def bind_key(folder, *arguments):
+    """A pair of files of BIND's dnssec-keygen."""
+    done = subprocess.run(["dnssec-keygen", "-K", folder, *arguments, "example."], capture_output=True, text=True, check=True, timeout=60)
+    return folder / done.stdout.strip()
+
+
+@pytest.mark.skipif(not shutil.which("dnssec-keygen"), reason="BIND's tools are not installed")
+@pytest.mark.parametrize("algorithm", ["RSASHA256 -b 1024", "RSASHA512 -b 2048", "ECDSAP256SHA256", "ECDSAP384SHA384", "ED25519", "ED448"])
+def test_import_bind(keys, directory, algorithm):
+    """Keys of BIND, with their timers, as Debian's keymgr takes them; the private keys are those files'."""
+    ksk = bind_key(directory, "-f", "KSK", "-a", *algorithm.split())
+    zsk = bind_key(directory, "-a", *algorithm.split(), "-P", "now", "-A", "+1d", "-I", "+10d", "-D", "+20d")
+    ksk_id = keys.do("example.", "import-bind", f"{ksk}.key").split("\n")[0]
+    assert keys.do("example.", "import-bind", f"{zsk}.private").endswith("\nOK\n") and keys.do("same.", "import-bind", zsk).endswith("\nOK\n")
+    shown = {key["id"]: key for key in keys.list()}
+    zsk_id, = set(shown) - {ksk_id}
+    assert shown[ksk_id]["ksk"] and not shown[ksk_id]["zsk"] and not shown[zsk_id]["missing"] and not shown[zsk_id]["public-only"]
+    assert f"{ksk}".endswith(f"{shown[ksk_id]['tag']:05}") and shown[ksk_id]["retire"] == shown[ksk_id]["remove"] == 0
+    offsets = {name: shown[zsk_id][name] - shown[zsk_id]["created"] for name in ("publish", "active", "retire", "remove")}
+    assert offsets == {"publish": 0, "active": 86400, "retire": 864000, "remove": 1728000}
+    if shutil.which(PEER):
+        (directory / "theirs").mkdir()
+        theirs = Keys(directory / "theirs")
+        for pair in (ksk, zsk):
+            theirs.do("example.", "import-bind", f"{pair}.key", program=PEER)
+        listed = [re.sub(r"created=\S+ ", "", line) for line in keys.do("example.", "list").splitlines()]
+        assert sorted(listed) == sorted(theirs.do("example.", "list", program=PEER).splitlines())
+
+
+@pytest.mark.skipif(not shutil.which("dnssec-keygen"), reason="BIND's tools are not installed")
+def test_import_bind_refused(keys, directory):
+    """Half a pair, the private key of another, and times that are none."""
+    one, other = bind_key(directory, "-a", "13"), bind_key(directory, "-a", "13")
+    shutil.copy(f"{one}.key", directory / "half.key")
+    assert keys.fail("example.", "import-bind") == "error: BIND-style key to import not specified\n"
+    assert keys.fail("example.", "import-bind", directory / "none") == "error: not exists\n"
+    assert keys.fail("example.", "import-bind", directory / "half.key") == "error: not exists\n"
+    shutil.copy(f"{other}.private", directory / "half.private")
+    assert keys.fail("example.", "import-bind", directory / "half.key") == "error: invalid private key\n"
+    text = (directory / f"{one.name}.private").read_text()
+    (directory / "half.private").write_text(re.sub(r"Publish: .*", "Publish: soon", text))
+    assert keys.fail("example.", "import-bind", directory / "half") == "error: malformed data\n"
+    assert keys.list() == [] and not (keys.dir / "keys").exists()

@@ -21,8 +21,40 @@ typedef struct {
 	size_t argument_count;
 } keymgr_t;
 
+/** What came of a command: its error has been told already, or is to be. */
+typedef struct {
+	knot_err_t err;
+	bool is_told;  /* all there is to say was said */
+	bool is_quiet; /* no "OK" */
+} done_t;
+
+/** How a command ends: with "OK" if there is no error; without it; with a complaint that says all. */
+done_t keymgr_done(knot_err_t err);
+done_t keymgr_shown(knot_err_t err);
+done_t keymgr_refuse(const char *text);
+
 /** "error: …" on standard error, with the format's text. Returns false. */
 __attribute__((format(printf, 1, 2))) bool keymgr_complain(const char *format, ...);
+
+/** The keys of a zone in the database. The set is the caller's, also on an error. */
+knot_err_t keymgr_read_keys(kasp_t *kasp, knot_name_t zone, keys_set_t *ret_set);
+
+/** Write a key of the zone; shared_policy: the policy whose zones are to share it, NULL: none. */
+knot_err_t keymgr_put_key(const keymgr_t *run, const kasp_key_t *key, const char *shared_policy);
+
+/** Read the arguments from `first` on as attributes. Complains. */
+bool keymgr_read_attributes(const keymgr_t *run, size_t first, bool is_set, attributes_t *ret_attributes);
+
+/** Flags of the DNSKEY by the roles. */
+uint16_t keymgr_flags(const attributes_t *attributes, bool is_ksk, bool has_adt);
+
+/** Put the times that were said into a new key that has the defaults, and check them. Complains. KNOT_ESEMCHECK. */
+knot_err_t keymgr_time_key(const attributes_t *attributes, kasp_key_t *key);
+
+/** Commands of import.c. */
+done_t keymgr_run_import_bind(const keymgr_t *run);
+done_t keymgr_run_import_pem(const keymgr_t *run);
+done_t keymgr_run_import_pub(const keymgr_t *run);
 
 /** How times are printed. */
 typedef enum { LIST_UNIX, LIST_HUMAN, LIST_ISO } list_times_t;

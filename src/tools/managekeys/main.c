@@ -24,13 +24,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/** What came of a command: its error has been told already, or is to be. */
-typedef struct {
-	knot_err_t err;
-	bool is_told;  /* all there is to say was said */
-	bool is_quiet; /* no "OK" */
-} done_t;
-
 bool keymgr_complain(const char *format, ...)
 {
 	va_list args;
@@ -43,17 +36,17 @@ bool keymgr_complain(const char *format, ...)
 	return false;
 }
 
-static done_t keymgr_done(knot_err_t err)
+done_t keymgr_done(knot_err_t err)
 {
 	return (done_t){ .err = err };
 }
 
-static done_t keymgr_shown(knot_err_t err)
+done_t keymgr_shown(knot_err_t err)
 {
 	return (done_t){ .err = err, .is_quiet = true };
 }
 
-static done_t keymgr_refuse(const char *text)
+done_t keymgr_refuse(const char *text)
 {
 	(void)keymgr_complain("%s", text);
 	return (done_t){ .err = KNOT_EPARAM, .is_told = true };
@@ -73,7 +66,7 @@ static bool keymgr_take(const kasp_key_t *key, void *ctx)
 	return taking->err == KNOT_OK;
 }
 
-static knot_err_t keymgr_read_keys(kasp_t *kasp, knot_name_t zone, keys_set_t *ret_set)
+knot_err_t keymgr_read_keys(kasp_t *kasp, knot_name_t zone, keys_set_t *ret_set)
 {
 	kasp_txn_t *txn;
 	keymgr_taking_t taking = { ret_set, KNOT_OK };
@@ -97,7 +90,7 @@ static knot_err_t keymgr_put_first_salt(const keymgr_t *run, kasp_txn_t *txn)
 	return err == KNOT_ENOENT ? kasp_put_salt(txn, run->env.zone, (knot_bytes_t){ salt, 0 }, 0) : err;
 }
 
-static knot_err_t keymgr_put_key(const keymgr_t *run, const kasp_key_t *key, const char *shared_policy)
+knot_err_t keymgr_put_key(const keymgr_t *run, const kasp_key_t *key, const char *shared_policy)
 {
 	kasp_txn_t *txn;
 	knot_err_t err = kasp_begin(run->kasp, true, &txn);
@@ -161,7 +154,7 @@ static knot_err_t keymgr_pick(const keymgr_t *run, const char *text, keys_set_t 
 
 /* ---- Attributes ---- */
 
-static bool keymgr_read_attributes(const keymgr_t *run, size_t first, bool is_set, attributes_t *ret_attributes)
+bool keymgr_read_attributes(const keymgr_t *run, size_t first, bool is_set, attributes_t *ret_attributes)
 {
 	bool is_good = true;
 	*ret_attributes = (attributes_t){ .algorithm = 0 };
@@ -172,14 +165,14 @@ static bool keymgr_read_attributes(const keymgr_t *run, size_t first, bool is_se
 }
 
 /* Flags of the DNSKEY by the roles. */
-static uint16_t keymgr_flags(const attributes_t *attributes, bool is_ksk, bool has_adt)
+uint16_t keymgr_flags(const attributes_t *attributes, bool is_ksk, bool has_adt)
 {
 	bool is_sep = attributes->has_sep ? attributes->has_sep_flag : is_ksk;
 	return (uint16_t)(DNSSEC_FLAG_ZONE | (is_sep ? DNSSEC_FLAG_SEP : 0) | (has_adt ? DNSSEC_FLAG_ADT : 0));
 }
 
 /* Put the times that were said, or the defaults, into a new key, and check them. */
-static knot_err_t keymgr_time_key(const attributes_t *attributes, kasp_key_t *key)
+knot_err_t keymgr_time_key(const attributes_t *attributes, kasp_key_t *key)
 {
 	key->is_for_later = attributes->is_for_later;
 	if (attributes->is_for_later) {
@@ -413,116 +406,6 @@ static done_t keymgr_run_dnskey(const keymgr_t *run)
 	return keymgr_print_records(run, keymgr_print_dnskey);
 }
 
-/* ---- Commands: imports ---- */
-
-/* Store a private key in memory as a key of the zone. */
-static knot_err_t keymgr_import(const keymgr_t *run, const dnssec_key_t *made, kasp_key_t *key)
-{
-	uint8_t public[DNSSEC_KEY_RDATA_MAX];
-	knot_bytes_t rdata = dnssec_key_rdata(made);
-	memcpy(public, rdata.data + 4, rdata.len - 4);
-	key->public = (knot_bytes_t){ public, rdata.len - 4 };
-	key->algorithm = dnssec_key_algorithm(made);
-	key->flags = dnssec_key_flags(made);
-	key->tag = dnssec_key_tag(made);
-	knot_err_t err = key->is_public_only ? dnssec_key_id(made, key->id)
-					     : zone_keys_keep(&run->env, key->is_ksk, made, key->id);
-	err = err == KNOT_OK ? keymgr_put_key(run, key, NULL) : err;
-	if (err == KNOT_OK) {
-		printf("%s\n", key->id);
-	}
-	return err;
-}
-
-static knot_err_t keymgr_read_file(const char *path, uint8_t *text, size_t max, size_t *ret_len)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		return knot_err_of_errno(errno);
-	}
-	size_t len = 0;
-	ssize_t got;
-	while (len < max && (got = read(fd, text + len, max - len)) > 0) {
-		len += (size_t)got;
-	}
-	(void)close(fd);
-	*ret_len = len;
-	return KNOT_OK;
-}
-
-static done_t keymgr_run_import_pem(const keymgr_t *run)
-{
-	enum { PEM_MAX = 16 * 1024 };
-	attributes_t attributes;
-	uint8_t text[PEM_MAX];
-	size_t len;
-	dnssec_key_t *made;
-	if (run->argument_count == 0) {
-		return keymgr_refuse("PEM file to import not specified");
-	}
-	if (!keymgr_read_attributes(run, 1, false, &attributes)) {
-		return keymgr_done(KNOT_EPARAM);
-	}
-	kasp_key_t key = { .is_ksk = attributes.is_ksk,
-		.is_zsk = attributes.is_zsk || !attributes.is_ksk,
-		.times = { .publish = run->env.now_s, .active = run->env.now_s } };
-	uint8_t algorithm = attributes.algorithm != 0 ? attributes.algorithm : run->env.policy->algorithm;
-	knot_err_t err = keymgr_time_key(&attributes, &key);
-	err = err == KNOT_OK ? keymgr_read_file(run->arguments[0], text, sizeof(text), &len) : err;
-	if (err == KNOT_OK) {
-		err = dnssec_key_from_pem((knot_bytes_t){ text, len }, algorithm,
-				keymgr_flags(&attributes, key.is_ksk, run->env.policy->has_adt), &made);
-		explicit_bzero(text, sizeof(text));
-	}
-	if (err != KNOT_OK) {
-		(void)keymgr_complain("failed to get key from file %s", run->arguments[0]);
-		return keymgr_done(err);
-	}
-	err = keymgr_import(run, made, &key);
-	dnssec_key_free(made);
-	return keymgr_done(err);
-}
-
-/* ---- A public key of somebody else ---- */
-
-typedef struct {
-	dnssec_key_t *key; /* owned; NULL: none yet */
-	knot_err_t err;
-} keymgr_public_t;
-
-static bool keymgr_take_public(const knot_zone_record_t *record, void *ctx)
-{
-	keymgr_public_t *public = ctx;
-	if (record->type == KNOT_TYPE_DNSKEY && public->key == NULL) {
-		public->err = dnssec_key_from_rdata(record->rdata, &public->key);
-	}
-	return public->key == NULL && public->err == KNOT_OK;
-}
-
-static done_t keymgr_run_import_pub(const keymgr_t *run)
-{
-	keymgr_public_t public = { .key = NULL, .err = KNOT_OK };
-	if (run->argument_count == 0) {
-		return keymgr_refuse("BIND-style key to import not specified");
-	}
-	const knot_zonefile_params_t params = {
-		.origin = run->env.zone, .default_ttl = 0, .on_record = keymgr_take_public, .ctx = &public
-	};
-	knot_err_t err = knot_zonefile_scan(run->arguments[0], &params);
-	err = err == KNOT_OK ? public.err : err;
-	err = err == KNOT_OK && public.key == NULL ? KNOT_EPUBLICKEY : err;
-	if (err == KNOT_OK) {
-		bool is_ksk = (dnssec_key_flags(public.key) & DNSSEC_FLAG_SEP) != 0;
-		kasp_key_t key = { .is_ksk = is_ksk,
-			.is_zsk = !is_ksk,
-			.is_public_only = true,
-			.times = { .publish = run->env.now_s } };
-		err = keymgr_import(run, public.key, &key);
-	}
-	dnssec_key_free(public.key);
-	return keymgr_done(err);
-}
-
 /* ---- Commands: what else is kept ---- */
 
 static knot_err_t keymgr_put_salt(const keymgr_t *run, const char *text)
@@ -630,6 +513,8 @@ static const struct {
 } commands[] = {
 	{ "list", keymgr_run_list, "[human|iso]", "List all zone's DNSSEC keys." },
 	{ "generate", keymgr_run_generate, "<attribute_name>=<value>...", "Generate new DNSSEC key." },
+	{ "import-bind", keymgr_run_import_bind, "<key_file_name>",
+			"Import BIND-style key file pair (.key + .private)." },
 	{ "import-pub", keymgr_run_import_pub, "<key_file_name>",
 			"Import public-only key to be published in the zone (in BIND .key format)." },
 	{ "import-pem", keymgr_run_import_pem, "<pem_file_path> <attribute_name>=<value>...",
