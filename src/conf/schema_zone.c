@@ -406,10 +406,11 @@ static const conf_row_t zone_rows[] = {
 	  .doc = "Whether DELEG records make delegations." },
 	{ .name = "semantic-checks", OPT(semantic_checks), CONF_AT(conf_zone_t, semantic_checks), .dflt = "off",
 	  ZONE_RELOAD,
-	  .doc = "Check the zone for errors when it is loaded, such as missing glue or invalid signatures. With on, a "
-	         "zone with errors is refused and the previous version stays; with soft, errors are only logged. "
-	         "Checks make loading slower. Use on if your zones must be right, and soft for the zones of "
-	         "customers." },
+	  .doc = "Check the zone for errors when it is loaded. Those that make it unusable, such as records beside a CNAME, "
+	         "are always looked for: the zone is refused and the previous version stays; with soft, they are only "
+	         "logged. With on, others are looked for in zone files and logged, such as missing glue; of zones that "
+	         "are signed but neither signed nor validated here, signatures are verified, too, which makes loading "
+	         "slower. Use on if your zones must be right, and soft for the zones of customers." },
 	{ .name = "default-ttl", TIME(1, MAX31), CONF_AT(conf_zone_t, default_ttl), .dflt = "3600", ZONE_RELOAD,
 	  .doc = "TTL of records in the zone file that have none." },
 	{ .name = "zonefile-sync", TIME(-1, MAX31), CONF_AT(conf_zone_t, zonefile_sync_s), .dflt = "0",

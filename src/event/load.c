@@ -8,6 +8,7 @@
 
 #include "src/sys/clock.h"
 #include "src/sys/log.h"
+#include "src/validate/report.h"
 #include "src/zone/build.h"
 
 enum { FAULT_LINES_MAX = 20 }; /* lines per file: a file of rubbish must not fill the disk with log */
@@ -22,12 +23,19 @@ static zone_checks_t checks_of(conf_semchecks_t conf)
 	return ZONE_CHECKS_OFF;
 }
 
+/* What is validated or signed is proven before it is published. */
+static zone_dnssec_t dnssec_of(const conf_zone_t *zone)
+{
+	return zone->dnssec_validation || zone->dnssec_signing ? ZONE_DNSSEC_OFF : ZONE_DNSSEC_IF_SIGNED;
+}
+
 knot_err_t load_settings(const state_root_t *root, knot_name_t name, load_settings_t *ret_settings)
 {
 	ret_settings->path[0] = '\0';
 	RCU_READ_SECTION(guard);
 	conf_zone_t zone;
-	if (!state_settings(state_load(root, guard), name, &zone)) {
+	const state_t *state = state_load(root, guard);
+	if (!state_settings(state, name, &zone)) {
 		return KNOT_ENOZONE;
 	}
 	if (zone.catalog_role == CONF_CATALOG_GENERATE) {
@@ -40,6 +48,8 @@ knot_err_t load_settings(const state_root_t *root, knot_name_t name, load_settin
 	ret_settings->catalog_role = zone.catalog_role;
 	ret_settings->default_ttl = zone.default_ttl;
 	ret_settings->checks = checks_of(zone.semantic_checks);
+	ret_settings->dnssec = dnssec_of(&zone);
+	ret_settings->threads = conf_zone_policy(state->conf, &zone)->threads;
 	ret_settings->size_max = zone.zone_max_size;
 	ret_settings->nsec3_iterations_end = zone.nsec3_max_iterations + 1;
 	ret_settings->number = settings_number(&zone);
@@ -137,7 +147,10 @@ knot_err_t load_build(const load_settings_t *settings, load_report_t *report, zo
 		return err;
 	}
 	report->path = settings->path;
-	const update_policy_t policy = load_policy(settings, report);
+	update_policy_t policy = load_policy(settings, report);
+	policy.build.dnssec = settings->dnssec;
+	policy.build.prove = validate_report;
+	policy.build.thread_count = settings->threads;
 	return zone_build_file(settings->path, &policy.build, ret_contents);
 }
 

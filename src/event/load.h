@@ -57,6 +57,8 @@ typedef struct {
 	uint64_t number;      /* settings_number() */
 	uint32_t default_ttl; /* seconds */
 	zone_checks_t checks;
+	zone_dnssec_t dnssec;          /* of files */
+	unsigned threads;              /* that prove their signatures */
 	uint64_t size_max;             /* bytes of wire form; 0: no limit */
 	uint32_t nsec3_iterations_end; /* zone_check_params_t */
 	int64_t sync_s;                /* zonefile-sync */

@@ -377,7 +377,7 @@ knot_err_t validate_change(const zone_contents_t *base, const zone_contents_t *z
 	}
 	validate_run_t run;
 	*ret_result = (validate_result_t){ .is_whole = false };
-	knot_err_t err = validate_run_init(&run, zone, options, 1);
+	knot_err_t err = validate_run_init(&run, zone, options, 1, 0);
 	err = err == KNOT_OK ? change_check(&run, base) : err;
 	err = validate_run_end(&run, err, ret_result);
 	validate_run_done(&run);

@@ -36,13 +36,55 @@ void validate_checker_done(validate_checker_t *c)
 	free(c->scratch);
 	free(c->sig);
 	free(c->types);
+	free(c->all.list);
 	*c = (validate_checker_t){ 0 };
+}
+
+const knot_err_t validate_kinds[VALIDATE_KINDS] = { KNOT_ENOSIG, KNOT_ESIGNATURE, KNOT_EKEYTAGS, KNOT_ENONSEC,
+	KNOT_ENSECBITMAP, KNOT_ENSECCHAIN, KNOT_EOPTOUT, KNOT_EEXTRANSEC };
+
+unsigned validate_kind(knot_err_t err)
+{
+	unsigned kind = 0;
+	while (kind < VALIDATE_KINDS && validate_kinds[kind] != err) {
+		kind++;
+	}
+	return kind;
+}
+
+static bool is_same_fault(const validate_fault_t *a, const validate_fault_t *b)
+{
+	return a->err == b->err && a->type == b->type && a->owner.wire == b->owner.wire && a->owner.len == b->owner.len;
+}
+
+static knot_err_t checker_list(validate_list_t *all, const validate_fault_t *fault)
+{
+	/* What is wrong with a name above others may be found at each of them. */
+	if (all->count > 0 && is_same_fault(&all->list[all->count - 1].fault, fault)) {
+		return KNOT_OK;
+	}
+	if (all->count == all->max) {
+		all->left_out[validate_kind(fault->err)]++;
+		return KNOT_OK;
+	}
+	if (all->count == all->room) {
+		size_t room = 2 * all->room + 16;
+		void *grown = realloc(all->list, room * sizeof(*all->list));
+		if (grown == NULL) {
+			return KNOT_ENOMEM;
+		}
+		all->list = grown;
+		all->room = room;
+	}
+	all->list[all->count].fault = *fault;
+	all->list[all->count++].order = all->order;
+	return KNOT_OK;
 }
 
 knot_err_t validate_checker_fault(validate_checker_t *c, knot_err_t err, knot_name_t owner, uint16_t type)
 {
 	c->fault = (validate_fault_t){ err, owner, type };
-	return err;
+	return c->all.max > 0 && validate_kind(err) < VALIDATE_KINDS ? checker_list(&c->all, &c->fault) : err;
 }
 
 /* ---- The data that is signed ---- */

@@ -17,12 +17,16 @@ typedef struct {
 	uint16_t type;
 } validate_expiration_t;
 
-/** Zero: none. */
+/** Faults that a checker goes on behind. Zero: the first one ends it. */
 typedef struct {
-	knot_err_t err;
-	knot_name_t owner; /* in the version; len 0: there is no place */
-	uint16_t type;
-} validate_fault_t;
+	struct {
+		validate_fault_t fault;
+		uint64_t order;
+	} * list; /* owned */
+	size_t count, room, max;
+	uint64_t left_out[VALIDATE_KINDS]; /* not listed */
+	uint64_t order;                    /* of what is looked at; ascending for each checker */
+} validate_list_t;
 
 typedef struct {
 	const zone_contents_t *zone;       /* borrowed */
@@ -41,6 +45,7 @@ typedef struct {
 	uint64_t rrsig_count, verified_count;
 	validate_expiration_t first; /* to expire */
 	validate_fault_t fault;
+	validate_list_t all;
 	/* Of the NSEC3 chain, names.c: whether the last parent that was looked for is in it. */
 	knot_name_t parent;
 	bool has_parent;
@@ -51,8 +56,12 @@ KNOT_MUST_USE knot_err_t validate_checker_init(validate_checker_t *checker, cons
 		const validate_options_t *options, const validate_keys_t *keys);
 void validate_checker_done(validate_checker_t *checker);
 
-/** Note a fault and return it. */
-knot_err_t validate_checker_fault(validate_checker_t *checker, knot_err_t err, knot_name_t owner, uint16_t type);
+/** The place of an error in validate_kinds; VALIDATE_KINDS: it has none. */
+unsigned validate_kind(knot_err_t err);
+
+/** Note a fault. Returns it, or KNOT_OK if the checker is to go on; KNOT_ENOMEM. */
+KNOT_MUST_USE knot_err_t validate_checker_fault(
+		validate_checker_t *checker, knot_err_t err, knot_name_t owner, uint16_t type);
 
 /**
  * Check the signatures of a node's RRsets, and that none is there that mustn't be. before: what the node was in the

@@ -21,7 +21,17 @@ static bool run_has_good_params(const zone_contents_t *zone, const zone_rrset_t 
 static knot_err_t run_fault(validate_run_t *run, knot_err_t err, knot_name_t owner, uint16_t type)
 {
 	run->fault = (validate_fault_t){ err, owner, type };
-	return err;
+	return validate_checker_fault(&run->checkers[0], err, owner, type);
+}
+
+enum { ORDER_WALK_BIT = 48 }; /* of the order of faults: below it, where in the walk */
+
+/* Where the next walk's faults are in the order of all. */
+static uint64_t run_begin_walk(validate_run_t *run)
+{
+	uint64_t order = run->walks++ << ORDER_WALK_BIT;
+	run->checkers[0].all.order = order;
+	return order;
 }
 
 static knot_err_t run_make_checkers(validate_run_t *run, unsigned count)
@@ -30,15 +40,16 @@ static knot_err_t run_make_checkers(validate_run_t *run, unsigned count)
 	knot_err_t err = run->checkers != NULL ? KNOT_OK : KNOT_ENOMEM;
 	for (unsigned i = 0; err == KNOT_OK && i < count; i++) {
 		err = validate_checker_init(&run->checkers[i], run->zone, run->options, &run->keys);
+		run->checkers[i].all.max = run->fault_max;
 		run->checker_count++;
 	}
 	return err;
 }
 
 knot_err_t validate_run_init(validate_run_t *run, const zone_contents_t *zone, const validate_options_t *options,
-		unsigned thread_count)
+		unsigned thread_count, size_t fault_max)
 {
-	*run = (validate_run_t){ .zone = zone, .options = options };
+	*run = (validate_run_t){ .zone = zone, .options = options, .fault_max = fault_max };
 	knot_err_t err = validate_keys_read(zone, &run->keys);
 	if (err != KNOT_OK) {
 		return err;
@@ -106,6 +117,8 @@ struct walk {
 	zone_tree_iter_t iter;
 	zone_ref_t pieces[2][PIECE];
 	unsigned filling; /* number of the piece that is filled; the other one is in work */
+	uint64_t order;   /* of the first node of that one, and then those of the others: see run_begin_walk() */
+	size_t count;     /* nodes of that one */
 	bool is_working;
 	validate_fault_t *faults; /* owned: of the checkers, until they are compared */
 	size_t *fault_at;         /* owned: the number in the piece */
@@ -116,6 +129,7 @@ static knot_err_t walk_do(void *ctx, unsigned member, size_t number)
 	walk_t *walk = ctx;
 	validate_checker_t *c = &walk->run->checkers[member];
 	const zone_node_t *node = zone_at(&walk->run->zone->arena, walk->pieces[walk->filling ^ 1][number]);
+	c->all.order = walk->order + number;
 	knot_err_t err = walk->see(walk, c, node);
 	if (err != KNOT_OK && number < walk->fault_at[member]) {
 		walk->fault_at[member] = number;
@@ -159,6 +173,8 @@ static knot_err_t walk_pieces(walk_t *walk)
 		if (err == KNOT_OK && count > 0) {
 			walk->filling ^= 1;
 			walk->is_working = true;
+			walk->order += walk->count;
+			walk->count = count;
 			sys_team_start(walk->team, count);
 		}
 	} while (err == KNOT_OK && count == PIECE);
@@ -207,6 +223,7 @@ static knot_err_t run_walk(validate_run_t *run, const zone_tree_t *tree, sign_pl
 	walk->see = see;
 	walk->place = place;
 	walk->chain = chain;
+	walk->order = run_begin_walk(run);
 	zone_tree_begin(&run->zone->arena, tree, &walk->iter);
 	err = err == KNOT_OK ? walk_pieces(walk) : err;
 	walk_free(walk);
@@ -257,8 +274,9 @@ knot_err_t validate_nsec_leads(validate_checker_t *c, const zone_node_t *from, c
 	uint32_t ttl;
 	knot_bytes_t rdata;
 	const zone_rrset_t *nsec = zone_node_rrset(&c->zone->arena, from, KNOT_TYPE_NSEC);
-	if (nsec == NULL) {
-		return validate_checker_fault(c, KNOT_ENONSEC, zone_node_owner(from), KNOT_TYPE_ANY);
+	if (nsec == NULL) { /* who goes on has said so */
+		return c->all.max > 0 ? KNOT_OK
+				      : validate_checker_fault(c, KNOT_ENONSEC, zone_node_owner(from), KNOT_TYPE_ANY);
 	}
 	zone_rr_iter_t iter = zone_rr_begin(from, nsec, false);
 	bool leads = zone_rr_next(&iter, (knot_mut_bytes_t){ c->scratch, KNOT_RDATA_MAX }, &ttl, &rdata) &&
@@ -271,11 +289,13 @@ static knot_err_t run_follow_nsec(validate_run_t *run)
 	zone_tree_iter_t *iter = malloc(sizeof(*iter));
 	const zone_node_t *last = NULL;
 	knot_err_t err = iter != NULL ? KNOT_OK : KNOT_ENOMEM;
+	(void)run_begin_walk(run);
 	if (err == KNOT_OK) {
 		zone_tree_begin(&run->zone->arena, &run->zone->auth, iter);
 	}
 	for (zone_ref_t ref; err == KNOT_OK && (ref = zone_tree_next(iter)) != 0;) {
 		const zone_node_t *node = zone_at(&run->zone->arena, ref);
+		run->checkers[0].all.order++;
 		if (validate_is_member(run->zone, node)) {
 			err = last != NULL ? validate_nsec_leads(&run->checkers[0], last, node) : KNOT_OK;
 			last = node;
@@ -296,21 +316,24 @@ static knot_err_t run_nsec(validate_run_t *run)
 		return err;
 	}
 	zone_ref_t nsec3 = zone_tree_last(&zone->arena, zone_nsec3_tree(zone));
+	(void)run_begin_walk(run);
 	if (nsec3 != 0) {
-		return run_fault(run, KNOT_EEXTRANSEC, zone_leaf_owner(&zone->arena, nsec3), KNOT_TYPE_NSEC3);
+		err = run_fault(run, KNOT_EEXTRANSEC, zone_leaf_owner(&zone->arena, nsec3), KNOT_TYPE_NSEC3);
 	}
-	return run_follow_nsec(run);
+	return err == KNOT_OK ? run_follow_nsec(run) : err;
 }
 
 static knot_err_t run_find_superfluous(validate_run_t *run, const validate_chain_t *chain)
 {
-	for (size_t i = 0; i < chain->count; i++) {
+	knot_err_t err = KNOT_OK;
+	(void)run_begin_walk(run);
+	for (size_t i = 0; err == KNOT_OK && i < chain->count; i++) {
 		if (!chain->links[i].is_matched) {
 			const zone_node_t *node = zone_at(&run->zone->arena, chain->links[i].ref);
-			return run_fault(run, KNOT_EEXTRANSEC, zone_node_owner(node), KNOT_TYPE_NSEC3);
+			err = run_fault(run, KNOT_EEXTRANSEC, zone_node_owner(node), KNOT_TYPE_NSEC3);
 		}
 	}
-	return KNOT_OK;
+	return err;
 }
 
 static knot_err_t run_nsec3(validate_run_t *run)
@@ -339,10 +362,83 @@ knot_err_t validate_zone(const zone_contents_t *zone, const validate_options_t *
 {
 	validate_run_t run;
 	*ret_result = (validate_result_t){ .is_whole = true };
-	knot_err_t err = validate_run_init(&run, zone, options, options->thread_count);
+	knot_err_t err = validate_run_init(&run, zone, options, options->thread_count, 0);
 	err = err == KNOT_OK && !options->only_times ? validate_run_chain(&run) : err;
 	err = err == KNOT_OK ? validate_run_signatures(&run) : err;
 	err = validate_run_end(&run, err, ret_result);
 	validate_run_done(&run);
 	return err;
+}
+
+/* ---- All faults ---- */
+
+typedef struct {
+	validate_fault_t fault;
+	uint64_t order;
+	size_t at; /* of its checker: faults of one node have the same order */
+} listed_t;
+
+static int listed_compare(const void *a, const void *b)
+{
+	const listed_t *x = a, *y = b;
+	return x->order != y->order ? (x->order > y->order) - (x->order < y->order) : (x->at > y->at) - (x->at < y->at);
+}
+
+static size_t run_collect(const validate_run_t *run, listed_t *listed)
+{
+	size_t count = 0;
+	for (unsigned i = 0; i < run->checker_count; i++) {
+		const validate_list_t *all = &run->checkers[i].all;
+		for (size_t j = 0; j < all->count; j++) {
+			listed[count++] = (listed_t){ all->list[j].fault, all->list[j].order, j };
+		}
+	}
+	qsort(listed, count, sizeof(*listed), listed_compare);
+	return count;
+}
+
+static knot_err_t run_list(const validate_run_t *run, validate_faults_t *faults)
+{
+	size_t listed = 0;
+	for (unsigned i = 0; i < run->checker_count; i++) {
+		listed += run->checkers[i].all.count;
+		for (unsigned j = 0; j < VALIDATE_KINDS; j++) {
+			faults->left_out[j] += run->checkers[i].all.left_out[j];
+		}
+	}
+	listed_t *list = calloc(listed + 1, sizeof(*list));
+	faults->faults = calloc(listed + 1, sizeof(*faults->faults));
+	if (list == NULL || faults->faults == NULL) {
+		free(list);
+		return KNOT_ENOMEM;
+	}
+	size_t count = run_collect(run, list);
+	for (size_t i = 0; i < count; i++) {
+		if (i < run->fault_max) {
+			faults->faults[faults->count++] = list[i].fault;
+		} else {
+			faults->left_out[validate_kind(list[i].fault.err)]++;
+		}
+	}
+	free(list);
+	return KNOT_OK;
+}
+
+knot_err_t validate_zone_list(const zone_contents_t *zone, const validate_options_t *options, size_t fault_max,
+		validate_faults_t *ret_faults)
+{
+	validate_run_t run;
+	*ret_faults = (validate_faults_t){ .faults = NULL };
+	knot_err_t err = validate_run_init(&run, zone, options, options->thread_count, fault_max);
+	err = err == KNOT_OK && !options->only_times ? validate_run_chain(&run) : err;
+	err = err == KNOT_OK ? validate_run_signatures(&run) : err;
+	err = err == KNOT_OK ? run_list(&run, ret_faults) : err;
+	validate_run_done(&run);
+	return err;
+}
+
+void validate_faults_done(validate_faults_t *faults)
+{
+	free(faults->faults);
+	*faults = (validate_faults_t){ .faults = NULL };
 }

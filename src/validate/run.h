@@ -16,11 +16,13 @@ typedef struct {
 	unsigned checker_count;
 	bool has_nsec3; /* the zone has an NSEC3PARAM: else it has NSEC */
 	validate_fault_t fault;
+	size_t fault_max; /* faults that are listed, while the run goes on; 0: the first one ends it */
+	uint64_t walks;   /* that were begun */
 } validate_run_t;
 
 /** Errors as validate_zone(), of keys and parameters. validate_run_done() is due, too. */
 KNOT_MUST_USE knot_err_t validate_run_init(validate_run_t *run, const zone_contents_t *zone,
-		const validate_options_t *options, unsigned thread_count);
+		const validate_options_t *options, unsigned thread_count, size_t fault_max);
 void validate_run_done(validate_run_t *run);
 
 /** Check the whole chain, or the signatures of the whole zone. Errors as validate_zone(). */

@@ -32,6 +32,25 @@ typedef struct {
 	unsigned thread_count; /* 0 and 1: the calling one */
 } validate_options_t;
 
+/** A fault and its place. Zero: none. */
+typedef struct {
+	knot_err_t err;
+	knot_name_t owner; /* in the version; len 0: there is no place */
+	uint16_t type;     /* KNOT_TYPE_ANY: a missing NSEC or NSEC3 */
+} validate_fault_t;
+
+enum { VALIDATE_KINDS = 8 }; /* of faults that have a place */
+
+/** Faults in the order in which validate_zone() would come upon them: the chain, then signatures. Zero: none. */
+typedef struct {
+	validate_fault_t *faults; /* owned */
+	size_t count;
+	uint64_t left_out[VALIDATE_KINDS]; /* there are so many more, by validate_kinds */
+} validate_faults_t;
+
+/** Errors that say what is wrong with a zone at one place, and nothing of others. */
+extern const knot_err_t validate_kinds[VALIDATE_KINDS];
+
 /** What was found. */
 typedef struct {
 	bool has_hint;                  /* the fault has a place, as others than those of keys and parameters have: */
@@ -63,3 +82,12 @@ KNOT_MUST_USE knot_err_t validate_zone(
  */
 KNOT_MUST_USE knot_err_t validate_change(const zone_contents_t *base, const zone_contents_t *zone,
 		const validate_options_t *options, validate_result_t *ret_result);
+
+/**
+ * Go on behind faults, and list them, the first fault_max of them. Errors as validate_zone() only where nothing more
+ * can be said of a zone: of keys and parameters, KNOT_ENOMEM, KNOT_ECRYPTO; else KNOT_OK. *ret_faults is written in
+ * any case; its names are those of the version. Memory: fault_max faults for each thread.
+ */
+KNOT_MUST_USE knot_err_t validate_zone_list(const zone_contents_t *zone, const validate_options_t *options,
+		size_t fault_max, validate_faults_t *ret_faults);
+void validate_faults_done(validate_faults_t *faults);

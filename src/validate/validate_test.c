@@ -6,6 +6,7 @@
 #include "src/validate/validate.h"
 
 #include "libknot/base/encode.h"
+#include "src/validate/checker.h"
 #include "src/validate/test_zone.h"
 
 enum { DELEG = 61440, NO_HINT = UINT16_MAX };
@@ -413,6 +414,55 @@ static void assert_hint(const validate_result_t *result, size_t row, knot_name_t
 	}
 }
 
+static uint64_t count_left_out(const validate_faults_t *found)
+{
+	uint64_t count = 0;
+	for (size_t i = 0; i < VALIDATE_KINDS; i++) {
+		count += found->left_out[i];
+	}
+	return count;
+}
+
+static void assert_same_fault(const validate_fault_t *a, const validate_fault_t *b)
+{
+	assert_int_equal(a->err, b->err);
+	assert_int_equal(a->type, b->type);
+	assert_ptr_equal(a->owner.wire, b->owner.wire);
+}
+
+/* The first fault is that at which the check ends that doesn't go on; others stay the same with more threads, and are
+ * counted where they aren't listed. */
+static void check_list(const zone_contents_t *zone, knot_err_t want, const validate_result_t *result, const char *what)
+{
+	enum { MANY = 1000 };
+	validate_options_t options = plain;
+	validate_faults_t all, some, one;
+	knot_err_t err = validate_zone_list(zone, &options, MANY, &all);
+	bool has_place = want != KNOT_OK && validate_kind(want) < VALIDATE_KINDS;
+	if (err != (has_place ? KNOT_OK : want) || (all.count > 0) != has_place) {
+		fail_msg("%s: list: %s, %zu", what, knot_strerror(err), all.count);
+	}
+	options.thread_count = 2;
+	assert_int_equal(validate_zone_list(zone, &options, MANY, &some), err);
+	assert_int_equal(validate_zone_list(zone, &options, 1, &one), err);
+	assert_int_equal(some.count, all.count);
+	assert_int_equal(count_left_out(&all) + count_left_out(&some), 0);
+	for (size_t i = 0; i < all.count; i++) {
+		assert_same_fault(&some.faults[i], &all.faults[i]);
+	}
+	if (has_place) {
+		assert_int_equal(all.faults[0].err, want);
+		assert_int_equal(all.faults[0].type, result->type);
+		assert_true(knot_name_eq(all.faults[0].owner, knot_name_of(result->owner)));
+		assert_int_equal(one.count, 1);
+		assert_same_fault(&one.faults[0], &all.faults[0]);
+		assert_int_equal(count_left_out(&one), all.count - 1);
+	}
+	validate_faults_done(&all);
+	validate_faults_done(&some);
+	validate_faults_done(&one);
+}
+
 static void check_row(size_t row, unsigned chain)
 {
 	uint8_t wire[KNOT_NAME_MAX];
@@ -438,6 +488,7 @@ static void check_row(size_t row, unsigned chain)
 	char what[200];
 	snprintf(what, sizeof(what), "%s: %s", chain_names[chain], rows[row].what);
 	dump_zone(spoilt, what, rows[row].err, result.has_hint ? knot_name_of(result.owner) : (knot_name_t){ 0 });
+	check_list(spoilt, rows[row].err, &result, what);
 	knot_err_t err = validate_change(zone, spoilt, &options, &result);
 	if (err != rows[row].err) {
 		fail_msg("%s: %s: change: %s", chain_names[chain], rows[row].what, knot_strerror(err));

@@ -136,6 +136,13 @@ static bool on_fault(const knot_zone_fault_t *fault, void *ctx)
 	return true;
 }
 
+static knot_err_t build_prove(
+		const zone_build_params_t *params, const zone_contents_t *zone, const zone_check_params_t *checks)
+{
+	bool is_wanted = params->prove != NULL && zone_check_has_dnssec(zone, checks);
+	return is_wanted ? params->prove(zone, checks) : KNOT_OK;
+}
+
 /* Check the version. Faults get the line numbers of their names if they fail the zone, or if the caller asked for
  * lines. */
 static knot_err_t build_check(const load_t *load, const zone_contents_t *zone, const char *path, const knot_str_t *text)
@@ -145,15 +152,38 @@ static knot_err_t build_check(const load_t *load, const zone_contents_t *zone, c
 		.default_ttl = params->default_ttl,
 		.should_stop = params->should_stop,
 		.ctx = params->ctx };
-	zone_locate_t locate = { .on_message = params->on_message, .ctx = params->ctx };
-	zone_check_params_t checks = zone_build_checks(params);
-	checks.on_message = zone_locate_add;
-	checks.ctx = &locate;
-	knot_err_t err = zone_check(zone, &checks);
 	/* What comes from standard input can't be read again. */
 	bool is_readable = text != NULL || strcmp(path, "-") != 0;
-	zone_locate_tell(&locate, path, text, is_readable && (params->wants_lines || locate.has_errors) ? &scan : NULL);
+	zone_locate_t locate = { .on_message = params->on_message,
+		.ctx = params->ctx,
+		.path = path,
+		.text = text,
+		.scan = is_readable ? &scan : NULL,
+		.is_always = params->lines == ZONE_LINES_ALL };
+	zone_check_params_t checks = zone_build_checks(params);
+	checks.dnssec = params->dnssec;
+	if (params->lines != ZONE_LINES_NONE) {
+		checks.on_message = zone_locate_add;
+		checks.ctx = &locate;
+	}
+	knot_err_t err = zone_check(zone, &checks);
+	err = err == KNOT_OK ? build_prove(params, zone, &checks) : err;
+	zone_locate_tell(&locate);
 	return err;
+}
+
+/* There is no version yet. */
+static void build_tell_no_soa(const zone_build_params_t *params)
+{
+	char owner[KNOT_NAME_TEXT_MAX];
+	if (params->on_message != NULL) {
+		knot_name_print(params->origin, owner);
+		params->on_message(&(zone_message_t){ .level = ZONE_MESSAGE_ERROR,
+						   .text = "check, missing SOA at the zone apex",
+						   .owner = owner,
+						   .fault = ZONE_FAULT_SOA_MISSING },
+				params->ctx);
+	}
 }
 
 static knot_err_t build_finish(load_t *load, const char *path, const knot_str_t *text, zone_contents_t **ret_zone)
@@ -170,7 +200,7 @@ static knot_err_t build_finish(load_t *load, const char *path, const knot_str_t 
 	zone_contents_t *zone;
 	knot_err_t err = zone_compile(&load->collect, params, &zone);
 	if (err == KNOT_ENOSOA) {
-		tell(params, ZONE_MESSAGE_ERROR, "check, missing SOA at the zone apex");
+		build_tell_no_soa(params);
 	}
 	if (err != KNOT_OK) {
 		return err;

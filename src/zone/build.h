@@ -14,16 +14,29 @@
 #include "src/zone/check.h"
 #include "src/zone/contents.h"
 
+/** Prove the signatures and the chain of a version, tell of faults by zone_fault_tell(). KNOT_ENOMEM, KNOT_ECRYPTO. */
+typedef knot_err_t (*zone_prove_cb)(const zone_contents_t *zone, const zone_check_params_t *params);
+
+/** Of which messages of checks the lines are looked up: reads the file again. */
+typedef enum {
+	ZONE_LINES_OF_ERRORS, /* if the zone fails */
+	ZONE_LINES_ALL,
+	ZONE_LINES_NONE,
+} zone_lines_t;
+
 typedef struct {
 	knot_name_t origin;            /* apex, lower case */
 	uint32_t default_ttl;          /* seconds, conf `default-ttl` */
 	zone_checks_t checks;          /* conf `semantic-checks` */
+	zone_dnssec_t dnssec;          /* of zone files only */
+	zone_prove_cb prove;           /* called if DNSSEC is checked; NULL: signatures aren't looked at */
+	unsigned thread_count;         /* for it */
 	uint64_t size_max;             /* bytes of wire form, conf `zone-max-size`; 0: no limit */
 	uint32_t nsec3_iterations_end; /* this many and more are refused, conf `nsec3-max-iterations`; 0: no limit */
 	uint64_t now_s;                /* seconds since 1970, for the validity of signatures */
 	const zone_skip_t *skip;       /* what a file gives of these isn't taken; borrowed; NULL: nothing */
 	zone_message_cb on_message;    /* may be NULL */
-	bool wants_lines; /* look up the lines of what checks find, also of what fails no zone: reads the file again */
+	zone_lines_t lines;
 	knot_zone_file_cb on_file;      /* each file that the zone is read from; may be NULL */
 	bool (*should_stop)(void *ctx); /* asked now and then: true gives the build up; may be NULL */
 	void *ctx;
@@ -47,6 +60,7 @@ KNOT_MUST_USE knot_err_t zone_build_text(
 static inline zone_check_params_t zone_build_checks(const zone_build_params_t *params)
 {
 	return (zone_check_params_t){ .checks = params->checks,
+		.thread_count = params->thread_count,
 		.nsec3_iterations_end = params->nsec3_iterations_end,
 		.now_s = params->now_s,
 		.on_message = params->on_message,

@@ -33,11 +33,14 @@ static void on_message(const zone_message_t *message, void *ctx)
 /* the last line of each refusal */
 #define REFUSED "e:zone loader, failed to load zone, file 'test' (semantic check)\n"
 
-#define HEAD      "@ 60 SOA ns r 1 2 3 4 5\n@ 60 NS ns\nns 60 A 192.0.2.1\n"
-#define SIG(type) " 60 RRSIG " type " 8 1 60 20300101000000 20200101000000 1 zone. AAAA\n"
-#define SIGNED                                                                                                         \
-	"@ 60 SOA ns.out. r 1 2 3 4 5\n@" SIG("SOA") "@ 60 NS ns.out.\n@" SIG("NS") "@ 60 DNSKEY 257 3 8 AAAA\n@" SIG( \
-			"DNSKEY")
+#define HEAD                  "@ 60 SOA ns r 1 2 3 4 5\n@ 60 NS ns\nns 60 A 192.0.2.1\n"
+#define SIG(type)             " 60 RRSIG " type " 8 1 60 20300101000000 20200101000000 1 zone. AAAA\n"
+#define SIGNED                "@ 60 SOA ns.out. r 1 2 3 4 5\n@" SIG("SOA") "@ 60 NS ns.out.\n"
+#define KEY(type, flags, key) "@ 60 " type " " flags " 3 8 " key "\n"
+#define DELETE                "@ 60 CDS 0 0 0 00\n@ 60 CDNSKEY 0 3 0 AA==\n"
+#define SHA1_FEW              "000102030405060708090A0B0C0D0E0F"
+#define SHA1                  SHA1_FEW "10111213"
+#define SHA256                SHA1_FEW SHA1_FEW
 
 /* An NSEC3 chain of one name, which nothing is asked about. */
 #define ITERATED(count)                                                                                                \
@@ -89,7 +92,7 @@ static const struct {
 	{ "DNAME at a cut with glue", HEAD "a 60 NS o.\na 60 DNAME b.\nx.a 60 A 192.0.2.1\n", ZONE_CHECKS_OFF,
 			KNOT_ESEMCHECK,
 			"e:check, node a.zone., child record exists under DNAME" AT(
-					4) "e:check, node a.zone., NS record exists beside DNAME" AT(4) REFUSED },
+					5) "e:check, node a.zone., NS record exists beside DNAME" AT(5) REFUSED },
 	{ "DNAME below a cut", HEAD "a 60 NS o.\nd.a 60 DNAME a.\nda.a 60 A 192.0.2.1\n", ZONE_CHECKS_OFF, KNOT_OK,
 			"" },
 	{ "NS beside DNAME", HEAD "d 60 DNAME a.\nd 60 NS a.\n", ZONE_CHECKS_OFF, KNOT_ESEMCHECK,
@@ -98,8 +101,7 @@ static const struct {
 			"" },
 	{ "glue: on", HEAD "a 60 NS ns.a\n", ZONE_CHECKS_ON, KNOT_OK,
 			"w:check, node a.zone., missing glue record (NS ns.a.zone.)\n" },
-	{ "glue: soft", HEAD "a 60 NS ns.a\n", ZONE_CHECKS_SOFT, KNOT_OK,
-			"n:check, node a.zone., missing glue record (NS ns.a.zone.)\n" },
+	{ "glue: soft", HEAD "a 60 NS ns.a\n", ZONE_CHECKS_SOFT, KNOT_OK, "" },
 	{ "glue: off", HEAD "a 60 NS ns.a\n", ZONE_CHECKS_OFF, KNOT_OK, "" },
 	{ "glue there", HEAD "a 60 NS ns.a\na 60 NS a\nns.a 60 AAAA ::1\na 60 A 192.0.2.1\n", ZONE_CHECKS_ON, KNOT_OK,
 			"" },
@@ -122,31 +124,73 @@ static const struct {
 	{ "iterations of NSEC3 over the limit, with soft checks, too", HEAD ITERATED("101"), ZONE_CHECKS_SOFT,
 			KNOT_ESEMCHECK,
 			"e:check, node zone., more NSEC3 iterations than nsec3-max-iterations (101, allowed "
-			"100)" AT(1) REFUSED },
+			"100)" AT(4) REFUSED },
 	{ "server below another cut", HEAD "a 60 NS x.b\nb 60 NS ns.out.\n", ZONE_CHECKS_ON, KNOT_OK, "" },
 	{ "server from a wildcard", HEAD "a 60 NS x.w\n*.w 60 A 192.0.2.1\n", ZONE_CHECKS_ON, KNOT_OK, "" },
+	{ "glue of the apex, always", "@ 60 SOA ns r 1 2 3 4 5\n@ 60 NS ns\na 60 NS ns.a\n", ZONE_CHECKS_OFF, KNOT_OK,
+			"w:check, node zone., missing glue record (NS ns.zone.)\n" },
+	{ "glue of the apex, soft", "@ 60 SOA ns r 1 2 3 4 5\n@ 60 NS ns\n", ZONE_CHECKS_SOFT, KNOT_OK,
+			"n:check, node zone., missing glue record (NS ns.zone.)\n" },
+	{ "DS at the apex", HEAD "@ 60 DS 7 8 1 " SHA1 "\n", ZONE_CHECKS_OFF, KNOT_ESEMCHECK,
+			"e:check, node zone., DS at the zone apex" AT(4) REFUSED },
+	{ "DELEG at the apex", HEAD "@ 60 TYPE61440 \\# 1 00\n", ZONE_CHECKS_OFF, KNOT_ESEMCHECK,
+			"e:check, node zone., DELEG at the zone apex" AT(4) REFUSED },
+	{ "a report goes on", HEAD "c 60 CNAME a\nc 60 CNAME b\nd 60 NS ns.d\n", ZONE_CHECKS_REPORT, KNOT_OK,
+			"e:check, node c.zone., multiple CNAME records" AT(
+					4) "w:check, node d.zone., missing glue record (NS ns.d.zone.)" AT(6) },
 	{ "DS length", HEAD "a 60 NS o.\na 60 DS 7 8 2 AABB\n", ZONE_CHECKS_ON, KNOT_OK,
-			"w:check, node a.zone., invalid digest length in DS (keytag 7)\n" },
-	{ "CDS alone", HEAD "@ 60 CDS 1 8 2 AA\n", ZONE_CHECKS_ON, KNOT_OK, "w:check, node zone., missing CDNSKEY\n" },
-	{ "CDS of another key", HEAD "@ 60 CDS 1 8 2 AA\n@ 60 CDNSKEY 257 3 8 AAAA\n", ZONE_CHECKS_ON, KNOT_OK,
-			"w:check, node zone., CDS not match CDNSKEY\n" },
-	{ "delete", HEAD "@ 60 CDS 0 0 0 00\n@ 60 CDNSKEY 0 3 0 AA==\n", ZONE_CHECKS_ON, KNOT_OK, "" },
-	{ "delete and a key", HEAD "@ 60 CDS 0 0 0 00\n@ 60 CDS 1 8 2 AA\n@ 60 CDNSKEY 0 3 0 AA==\n", ZONE_CHECKS_ON,
-			KNOT_OK, "w:check, node zone., invalid CDNSKEY/CDS for DNSSEC delete algorithm\n" },
-	{ "signed", SIGNED "@ 60 NSEC @ SOA NS DNSKEY RRSIG NSEC\n@" SIG("NSEC"), ZONE_CHECKS_ON, KNOT_OK, "" },
-	{ "no NSEC", SIGNED, ZONE_CHECKS_ON, KNOT_OK, "w:check, node zone., missing NSEC(3) record\n" },
-	{ "NSEC bitmap", SIGNED "@ 60 NSEC @ SOA NS DNSKEY RRSIG NSEC TXT\n@" SIG("NSEC"), ZONE_CHECKS_ON, KNOT_OK,
-			"w:check, node zone., wrong NSEC(3) bitmap\n" },
-	{ "NSEC chain", SIGNED "@ 60 NSEC a SOA NS DNSKEY RRSIG NSEC\n@" SIG("NSEC"), ZONE_CHECKS_ON, KNOT_OK,
-			"w:check, node zone., inconsistent NSEC(3) chain\n" },
-	{ "unsigned set", SIGNED "@ 60 NSEC @ SOA NS DNSKEY RRSIG NSEC TXT\n@" SIG("NSEC") "@ 60 TXT x\n",
+			"w:check, node a.zone., invalid digest length in DS (keytag 7, algorithm 2)\n" },
+	{ "DS lengths that are right",
+			HEAD "a 60 NS o.\na 60 DS 7 8 1 " SHA1 "\na 60 DS 7 8 2 " SHA256 "\na 60 DS 7 8 3 " SHA256
+			     "\na 60 DS 7 8 4 " SHA256 SHA1_FEW "\na 60 DS 7 8 5 " SHA256 "\na 60 DS 7 8 6 " SHA256
+			     "\n",
+			ZONE_CHECKS_ON, KNOT_OK, "" },
+	{ "DS of unknown digests", HEAD "a 60 NS o.\na 60 DS 7 8 0 00\na 60 DS 7 8 7 " SHA256 "\n", ZONE_CHECKS_ON,
+			KNOT_OK,
+			"w:check, node a.zone., unknown algorithm in DS (keytag 7, algorithm 0)\n"
+			"w:check, node a.zone., unknown algorithm in DS (keytag 7, algorithm 7)\n" },
+	{ "DS with other checks off", HEAD "a 60 NS o.\na 60 DS 7 8 2 AABB\n", ZONE_CHECKS_OFF, KNOT_OK, "" },
+	{ "CDS of a zone that isn't signed", HEAD "@ 60 CDS 1 8 2 AA\n", ZONE_CHECKS_ON, KNOT_OK, "" },
+	{ "no DNSKEY", SIGNED, ZONE_CHECKS_ON, KNOT_OK, "w:check, node zone., missing DNSKEY\n" },
+	{ "no DNSKEY: soft", SIGNED, ZONE_CHECKS_SOFT, KNOT_OK, "" },
+	{ "CDS alone", SIGNED KEY("DNSKEY", "257", "AAAA") "@ 60 CDS 1 8 2 AA\n", ZONE_CHECKS_ON, KNOT_OK,
+			"w:check, node zone., missing CDNSKEY\n" },
+	{ "CDNSKEY alone", SIGNED KEY("DNSKEY", "257", "AAAA") KEY("CDNSKEY", "257", "AAAA"), ZONE_CHECKS_ON, KNOT_OK,
+			"w:check, node zone., missing CDS\n" },
+	{ "CDS and CDNSKEY that match",
+			SIGNED KEY("DNSKEY", "257", "AAAA")
+					KEY("CDNSKEY", "257", "AAAA") "@ 60 CDS 1024 8 1 "
+								      "A264ADADA2E24393F88BF7AEE7A9652719636CAB\n",
+			ZONE_CHECKS_ON, KNOT_OK, "" },
+	{ "CDS of another key",
+			SIGNED KEY("DNSKEY", "257", "AAAA") KEY("CDNSKEY", "257", "AAAA") "@ 60 CDS 1 8 1 " SHA1 "\n"
+											  "@ 60 CDS 1 8 77 AA\n",
 			ZONE_CHECKS_ON, KNOT_OK,
-			"w:check, node zone., no valid signature for a record (record type TXT)\n" },
-	{ "expired",
-			SIGNED "@ 60 NSEC @ SOA NS DNSKEY RRSIG NSEC\n@ 60 RRSIG NSEC 8 1 60 20210101000000 "
-			       "20200101000000 1 zone. AA==\n",
+			"w:check, node zone., CDS not match CDNSKEY\nw:check, node zone., CDS not match CDNSKEY\n" },
+	{ "CDNSKEY of other keys, and too many",
+			SIGNED KEY("DNSKEY", "257", "AAAA") KEY("CDNSKEY", "257", "AAAB") KEY("CDNSKEY", "256", "AAAA")
+					KEY("CDNSKEY", "257", "AAAA") "@ 60 CDS 1 8 1 " SHA1 "\n",
 			ZONE_CHECKS_ON, KNOT_OK,
-			"w:check, node zone., no valid signature for a record (record type NSEC)\n" },
+			"w:check, node zone., CDNSKEY not match DNSKEY\nw:check, node zone., CDNSKEY not match DNSKEY\n"
+			"w:check, node zone., CDS not match CDNSKEY\n"
+			"w:check, node zone., CDNSKEY without corresponding CDS\n" },
+	{ "delete", SIGNED KEY("DNSKEY", "257", "AAAA") DELETE, ZONE_CHECKS_ON, KNOT_OK, "" },
+	{ "delete and a key", SIGNED KEY("DNSKEY", "257", "AAAA") KEY("CDNSKEY", "257", "AAAA") DELETE, ZONE_CHECKS_ON,
+			KNOT_OK,
+			"w:check, node zone., invalid CDNSKEY/CDS for DNSSEC delete algorithm\n"
+			"w:check, node zone., CDNSKEY without corresponding CDS\n" },
+	{ "delete in one of them",
+			SIGNED KEY("DNSKEY", "257", "AAAA") KEY("CDNSKEY", "257", "AAAA") "@ 60 CDS 0 0 0 00\n",
+			ZONE_CHECKS_ON, KNOT_OK,
+			"w:check, node zone., invalid CDNSKEY/CDS for DNSSEC delete algorithm\n" },
+	{ "delete with another length",
+			SIGNED KEY("DNSKEY", "257", "AAAA") "@ 60 CDS 0 0 0 01\n@ 60 CDNSKEY 0 3 0 AA==\n",
+			ZONE_CHECKS_ON, KNOT_OK,
+			"w:check, node zone., CDS not match CDNSKEY\n"
+			"w:check, node zone., invalid CDNSKEY/CDS for DNSSEC delete algorithm\n" },
+	{ "NSEC3PARAM", SIGNED KEY("DNSKEY", "257", "AAAA") "@ 60 NSEC3PARAM 2 1 0 -\n", ZONE_CHECKS_ON, KNOT_OK,
+			"w:check, node zone., invalid flags in NSEC3PARAM\n"
+			"w:check, node zone., invalid algorithm in NSEC3PARAM\n" },
 	{ "out of zone", HEAD "x.out. 60 A 192.0.2.1\n", ZONE_CHECKS_OFF, KNOT_OK,
 			"w:zone loader, ignoring out-of-zone data, owner x.out.\n" },
 	{ "TTLs", HEAD "a 60 A 192.0.2.1\na 70 A 192.0.2.2\na 70 TXT x\n", ZONE_CHECKS_OFF, KNOT_OK,
@@ -161,6 +205,7 @@ static void test_rows(void **state)
 		zone_build_params_t params = { .origin = { origin_wire, 6, 1 },
 			.default_ttl = 60,
 			.checks = rows[i].checks,
+			.dnssec = ZONE_DNSSEC_IF_SIGNED,
 			.nsec3_iterations_end = 101,
 			.now_s = 1700000000,
 			.on_message = on_message,

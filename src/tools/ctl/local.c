@@ -7,6 +7,7 @@
 #include "src/conf/conf.h"
 #include "src/sys/clock.h"
 #include "src/tools/ctl/message.h"
+#include "src/validate/report.h"
 #include "src/zone/build.h"
 
 #include <limits.h>
@@ -145,7 +146,7 @@ static zone_checks_t local_choose_checks(conf_semchecks_t checks)
 }
 
 /* force: a warning is a failure too. */
-static bool local_check_zone(const conf_zone_t *zone, bool force)
+static bool local_check_zone(const conf_t *conf, const conf_zone_t *zone, bool force)
 {
 	check_t check = { .warned = false };
 	(void)knot_name_print(zone->name, check.name);
@@ -160,8 +161,11 @@ static bool local_check_zone(const conf_zone_t *zone, bool force)
 		.nsec3_iterations_end = zone->nsec3_max_iterations + 1,
 		.skip = &skip,
 		.now_s = sys_clock_wall(),
+		.dnssec = zone->dnssec_signing ? ZONE_DNSSEC_OFF : ZONE_DNSSEC_IF_SIGNED,
+		.prove = validate_report,
+		.thread_count = conf_zone_policy(conf, zone)->threads,
 		.on_message = local_report_zone,
-		.wants_lines = true,
+		.lines = ZONE_LINES_ALL,
 		.ctx = &check,
 	};
 	knot_err_t err = conf_zone_file(zone, path, sizeof(path));
@@ -196,7 +200,7 @@ static bool local_check_named(const conf_t *conf, const char *text, bool force)
 		return false;
 	}
 	conf_zone_t zone = conf_zone(conf, index);
-	return local_check_zone(&zone, force);
+	return local_check_zone(conf, &zone, force);
 }
 
 bool knotc_zone_check(const params_t *params, const request_t *request)
@@ -209,7 +213,7 @@ bool knotc_zone_check(const params_t *params, const request_t *request)
 	if (request->units[0][KNOT_CTL_IDX_ZONE] == NULL) {
 		for (size_t i = 0; i < conf->zone_count; i++) {
 			conf_zone_t zone = conf_zone(conf, i);
-			is_good &= local_check_zone(&zone, params->flags.force);
+			is_good &= local_check_zone(conf, &zone, params->flags.force);
 		}
 	} else {
 		for (size_t i = 0; i < request->count; i++) {

@@ -152,3 +152,29 @@ def test_validation_is_turned_on(make_knotd):
     daemon.knotc("reload")
     daemon.wait_log(r"DNSSEC, validation failed \(no keys for signing\)", count=2)
     assert serial(daemon) == 10
+
+
+@pytest.mark.parametrize("items,is_told", [
+    (["semantic-checks: on"], True),
+    (["semantic-checks: soft"], False),
+    (["semantic-checks: off"], False),
+    (["semantic-checks: on", "dnssec-signing: on"], False),  # it makes signatures itself
+])
+def test_semantic_checks(make_knotd, directory, items, is_told):
+    """Without dnssec-validation, a file with wrong signatures is served; semantic-checks: on tells what is wrong, all of it."""
+    text = break_signature(break_signature(sign(directory / "signer"), "www.example.", "A"), "ns1.example.", "A")
+    daemon = start(make_knotd(), text, "dnssec-validation: off", *items)
+    daemon.wait(lambda: serial(daemon) is not None, what="the zone")
+    lines = re.findall(r"(\w+): \[example\.\] check, (.*)", daemon.log())
+    wanted = [("warning", f"node {owner}.example., no valid signature for a record (record type A)") for owner in ("ns1", "www")]
+    assert lines == (wanted if is_told else [])
+    if is_told:
+        said = daemon.knotc("-c", str(daemon.dir / "knot.conf"), "zone-check", "example").stdout
+        assert re.search(r"node www.example., no valid signature for a record \(record type A\), file '.*example.zone', line \d+", said)
+
+
+def test_semantic_checks_where_it_is_validated(make_knotd, directory):
+    """What dnssec-validation says isn't said twice."""
+    daemon = start(make_knotd(), break_signature(sign(directory / "signer"), "www.example.", "A"), "semantic-checks: on")
+    daemon.wait_log(r"DNSSEC, validation failed")
+    assert "[example.] check, " not in daemon.log()
