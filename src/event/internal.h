@@ -67,7 +67,7 @@ struct server {
 	compaction_t *compactions SYS_GUARDED_BY(jobs.lock);  /* owned: a list */
 	backups_t backups SYS_GUARDED_BY(jobs.lock);          /* that are being made or restored */
 	renewal_t renewal SYS_GUARDED_BY(jobs.lock);          /* a zone that is built from scratch */
-	struct ds_check *ds_checks SYS_GUARDED_BY(jobs.lock); /* owned: runs that ask parents */
+	struct question *questions SYS_GUARDED_BY(jobs.lock); /* owned: a list */
 	sys_mutex_t kasp_lock;
 	kasp_t *kasp SYS_GUARDED_BY(kasp_lock); /* owned: the database of keys; NULL: not opened yet */
 	atomic_uint merges;                     /* of journals, that go on now */

@@ -12,7 +12,7 @@
 #include "src/catalog/settings.h"
 #include "src/event/asked.h"
 #include "src/event/derive_zone.h"
-#include "src/event/ds_check.h"
+#include "src/event/question.h"
 #include "src/event/internal.h"
 #include "src/event/publish.h"
 #include "src/sys/dbus.h"
@@ -456,7 +456,7 @@ void server_free(server_t *server) SYS_UNCHECKED_LOCKS
 	jobs_deinit(&server->jobs);
 	edits_done(&server->edits);
 	externals_done(&server->externals);
-	ds_checks_free(server);
+	questions_free(server);
 	kasp_close(server->kasp);
 	sys_mutex_done(&server->kasp_lock);
 	updates_drop(&server->updates, KNOT_RCODE_SERVFAIL);
