@@ -329,6 +329,7 @@ typedef struct {
 	conf_acls_t acl;           /* rules, in order: src/access */
 	bool dnssec_signing, dnssec_validation;
 	conf_policies_t policy;    /* at most one; use conf_zone_policy() */
+	conf_groups_t ds_push;     /* the parent's servers; NULL data: those of the policy */
 	conf_externals_t external; /* at most one: who decides about new versions */
 	conf_catalog_role_t catalog_role;
 	conf_bytes_list_t catalog_templates; /* of an interpreted catalog: identifiers; use conf_member() */

@@ -181,9 +181,9 @@ const conf_section_t conf_section_submission = {
 
 static const conf_row_t dnskey_sync_rows[] = {
 	{ .name = "id", STR, .doc = "Name by which policies refer to the group." },
-	{ .name = "remote", CONF_AT(conf_dnskey_sync_t, remotes), REF_REMOTE, MULTI, .required = true, .missing = "no remote defined", TUNING,
+	{ .name = "remote", CONF_AT(conf_dnskey_sync_t, remotes), REF_REMOTE, MULTI, .required = true, .missing = "no remote defined",
 	  .doc = "The other signers of the zone." },
-	{ .name = "check-interval", CONF_AT(conf_dnskey_sync_t, check_interval_s), TIME(1, MAX32), .dflt = "60", TUNING,
+	{ .name = "check-interval", CONF_AT(conf_dnskey_sync_t, check_interval_s), TIME(1, MAX32), .dflt = "60",
 	  .doc = "Interval at which the other signers' keys are queried." },
 };
 const conf_section_t conf_section_dnskey_sync = {
@@ -279,10 +279,10 @@ static const conf_row_t policy_rows[] = {
 	  .doc = "Number of threads that sign one zone. Use more for large zones." },
 	{ .name = "ksk-submission", CONF_AT(conf_policy_t, submission), REF1("submission"), ZONE_RELOAD,
 	  .doc = "Check of DS records at the parent during a KSK rollover." },
-	{ .name = "ds-push", CONF_AT(conf_policy_t, ds_push), REF_REMOTE, MULTI, .or_empty = true, REFUSED_BUT("\"\""), FOR("DS push"),
+	{ .name = "ds-push", CONF_AT(conf_policy_t, ds_push), REF_REMOTE, MULTI, .or_empty = true, ZONE_RELOAD,
 	  .doc = "Servers of the parent zone to which DS records are sent by dynamic update. CDS and CDNSKEY must be "
 	         "published." },
-	{ .name = "dnskey-sync", CONF_AT(conf_policy_t, dnskey_sync), REF1("dnskey-sync"), REFUSED, FOR("synchronization of DNSKEY records"), ZONE_RELOAD,
+	{ .name = "dnskey-sync", CONF_AT(conf_policy_t, dnskey_sync), REF1("dnskey-sync"), ZONE_RELOAD,
 	  .doc = "Other signers of the zone, with which DNSKEY records are exchanged." },
 	{ .name = "cds-cdnskey-publish", CONF_AT(conf_policy_t, cds_publish), OPT(cds_publish), .dflt = "rollover", ZONE_RELOAD,
 	  .doc = "When CDS and CDNSKEY records are published: never, to ask the parent to remove DS records, during "
@@ -484,7 +484,7 @@ static const conf_row_t zone_rows[] = {
 	  .doc = "Policy by which the zone is signed." },
 	{ .name = "dnssec-metadata-db", OPT(metadata_dbs), .dflt = "kasp", TUNING,
 	  .doc = "Database in which the times of signing are kept." },
-	{ .name = "ds-push", REF_REMOTE, MULTI, .or_empty = true, REFUSED_BUT("\"\""), FOR("DS push"),
+	{ .name = "ds-push", REF_REMOTE, MULTI, .or_empty = true, CONF_AT(conf_zone_t, ds_push),
 	  ZONE_RELOAD,
 	  .doc = "Servers of the parent zone to which DS records are sent by dynamic update. It overrides that of the "
 	         "policy." },

@@ -147,9 +147,9 @@ static void ds_check_on_end(remote_request_t *request, knot_err_t err)
 		ds_check_ask(run, run->at + 1);
 		return;
 	}
-	question_end_t how = { .is_again = true,
-		.is_kept = is_positive,
-		.wait_ms = is_positive ? 0 : run->interval_s * UINT64_C(1000) };
+	question_end_t how = {
+		.is_again = true, .is_kept = is_positive, .wait_ms = is_positive ? 0 : run->interval_s * UINT64_C(1000)
+	};
 	question_end(&run->base, how, err);
 }
 

@@ -95,6 +95,18 @@ question_t *question_take(server_t *server, knot_name_t zone, event_t event, boo
 	return question;
 }
 
+bool question_may_begin(server_t *server, entry_t *entry, event_t event)
+{
+	enum { LATER_MS = 1000 };
+	sys_mutex_lock(&server->jobs.lock);
+	bool is_busy = *question_find(server, entry_name(entry), event) != NULL;
+	if (is_busy) {
+		(void)jobs_plan(&server->jobs, entry, event, sys_clock_ms() + LATER_MS, 0);
+	}
+	sys_mutex_unlock(&server->jobs.lock);
+	return !is_busy;
+}
+
 void question_end(question_t *take_question, question_end_t how, knot_err_t err)
 {
 	question_t *question = take_question;

@@ -43,6 +43,9 @@ void question_begin(question_t *question) SYS_EXCLUDES(question->server->jobs.lo
 question_t *question_take(server_t *server, knot_name_t zone, event_t event, bool *ret_is_busy)
 		SYS_EXCLUDES(server->jobs.lock);
 
+/** True if none goes on; else the event comes again when that may have ended. */
+bool question_may_begin(server_t *server, entry_t *entry, event_t event) SYS_EXCLUDES(server->jobs.lock);
+
 /** When the event comes again. */
 typedef struct {
 	bool is_again;

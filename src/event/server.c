@@ -12,6 +12,7 @@
 #include "src/catalog/settings.h"
 #include "src/event/asked.h"
 #include "src/event/derive_zone.h"
+#include "src/event/ds_push.h"
 #include "src/event/question.h"
 #include "src/event/internal.h"
 #include "src/event/publish.h"
@@ -59,6 +60,7 @@ void server_follow_times(server_t *server, entry_t *entry)
 	sys_mutex_lock(&server->jobs.lock);
 	server_restore_flush(server, entry, timers.at[TIMER_LAST_FLUSH]);
 	server_restore_notify(server, entry, timers.at[TIMER_LAST_NOTIFIED]);
+	ds_push_restore(server, entry, timers.at[TIMER_NEXT_DS_PUSH]);
 	rest_t *rest = is_secondary ? rests_get(&server->rests, entry_name(entry)) : NULL;
 	if (rest != NULL) {
 		rest->timers = timers_state_of(&timers);

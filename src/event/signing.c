@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/event/signing.h"
 
+#include "src/event/dnskey_sync.h"
 #include "src/event/ds_check.h"
+#include "src/event/ds_push.h"
 #include "src/event/signing_log.h"
 #include "src/sign/by_keys.h"
 #include "src/sys/clock.h"
@@ -19,7 +21,9 @@ enum { TRIES_MAX = 5 };                       /* while others change the zone's 
 struct signing {
 	server_t *server;
 	zone_t *zone;
-	conf_t *conf; /* held */
+	conf_t *conf;      /* held */
+	bool pushes_ds;    /* conf `ds-push` */
+	ds_push_cds_t cds; /* what is served before */
 	bool is_full;
 	zone_keys_env_t env;
 	conf_policy_times_t times;
@@ -122,14 +126,10 @@ static bool signing_take_soa(const zone_rr_t *rr, void *ctx)
 static knot_err_t signing_find_times(signing_t *signing, const zone_contents_t *like)
 {
 	signing_soa_t soa = { .has_soa = false };
-	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
-	if (scratch == NULL) {
-		return KNOT_ENOMEM;
+	knot_err_t err = like != NULL ? zone_read_apex(like, signing_take_soa, &soa) : KNOT_OK;
+	if (err != KNOT_OK) {
+		return err;
 	}
-	if (like != NULL) {
-		(void)zone_each_of_node(like, like->apex, scratch, signing_take_soa, &soa);
-	}
-	free(scratch);
 	signing->times = conf_policy_times(
 			signing->env.policy, signing->env.zone, soa.ttl_s, like != NULL ? like->max_ttl : soa.ttl_s);
 	return KNOT_OK;
@@ -148,6 +148,7 @@ static bool signing_hold_conf(signing_t *signing, bool *ret_is_signed)
 	signing->conf = conf_hold(state->conf);
 	signing->env.conf = signing->conf;
 	signing->env.policy = conf_zone_policy(signing->conf, &zone);
+	signing->pushes_ds = ds_push_targets(signing->env.policy, &zone).count > 0;
 	return true;
 }
 
@@ -313,6 +314,9 @@ knot_err_t signing_begin(const signing_ask_t *ask, char *reason, signing_t **ret
 		return err;
 	}
 	signing->is_full = ask->is_full;
+	if (signing->pushes_ds) {
+		signing->cds = ds_push_read(zone_contents(ask->zone));
+	}
 	err = signing_prepare(signing, ask);
 	if (err != KNOT_OK) {
 		snprintf(reason, UPDATE_REASON_MAX, "%s", signing->keys.reason);
@@ -525,6 +529,17 @@ void signing_note_primary_serial(server_t *server, knot_name_t name, uint32_t se
 
 /* ---- Ending ---- */
 
+/* What others are told of the zone's keys. */
+static void signing_tell_others(const signing_t *signing)
+{
+	entry_t *entry = entry_of(signing->zone);
+	if (signing->pushes_ds) {
+		const ds_push_cds_t now = ds_push_read(zone_contents(signing->zone));
+		ds_push_follow(signing->server, entry, &signing->cds, &now, signing->env.policy->propagation_delay_s);
+	}
+	dnskey_sync_follow(signing->server, entry, signing->env.policy);
+}
+
 static void signing_conclude(signing_t *signing, const update_effects_t *effects)
 {
 	const sign_result_t *result = &effects->signing;
@@ -551,6 +566,7 @@ static void signing_conclude(signing_t *signing, const update_effects_t *effects
 	} else if (result->earliest_expiration_s != 0) {
 		signing_plan(signing, signing_expiry_due(signing, result), true);
 	}
+	signing_tell_others(signing);
 }
 
 void signing_end(signing_t *take_signing, knot_err_t err, const update_t *update, const update_effects_t *effects)

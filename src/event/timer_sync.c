@@ -123,6 +123,12 @@ static bool timer_sync_fill(server_t *server, entry_t *entry, timer_sync_t *ret_
 				   1u << TIMER_LAST_REFRESH_OK | 1u << TIMER_LAST_NOTIFIED | TIMER_LAST_MASTER_BIT;
 		ret_times->values.at[TIMER_LAST_NOTIFIED] = rest->last_notified;
 	}
+	if (entry->is_signed) {
+		agenda_item_t push;
+		bool is_planned = jobs_find(&server->jobs, entry, EVENT_DS_PUSH, &push);
+		ret_times->mask |= 1u << TIMER_NEXT_DS_PUSH;
+		ret_times->values.at[TIMER_NEXT_DS_PUSH] = is_planned ? server_wall_of(push.due_ms) : 0;
+	}
 	ret_times->values.at[TIMER_LAST_FLUSH] = flush_s;
 	return ret_times->mask != 0;
 }

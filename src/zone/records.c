@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/zone/records.h"
 
+#include <stdlib.h>
+
 static bool each_of_set(const zone_node_t *node, const zone_rrset_t *set, bool sigs, uint8_t *scratch, zone_rr_cb visit,
 		void *ctx)
 {
@@ -27,6 +29,17 @@ bool zone_each_of_node(
 		}
 	}
 	return true;
+}
+
+knot_err_t zone_read_apex(const zone_contents_t *zone, zone_rr_cb visit, void *ctx)
+{
+	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
+	if (scratch == NULL) {
+		return KNOT_ENOMEM;
+	}
+	(void)zone_each_of_node(zone, zone->apex, scratch, visit, ctx);
+	free(scratch);
+	return KNOT_OK;
 }
 
 bool zone_each_record(const zone_contents_t *zone, uint8_t *scratch, zone_rr_cb visit, void *ctx)

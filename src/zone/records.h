@@ -27,6 +27,9 @@ typedef bool (*zone_rr_cb)(const zone_rr_t *rr, void *ctx);
 bool zone_each_of_node(
 		const zone_contents_t *zone, const zone_node_t *node, uint8_t *scratch, zone_rr_cb visit, void *ctx);
 
+/** Visit those of the apex, with scratch memory of its own. KNOT_ENOMEM. */
+KNOT_MUST_USE knot_err_t zone_read_apex(const zone_contents_t *zone, zone_rr_cb visit, void *ctx);
+
 /** Visit the records of the whole zone in canonical order of owners, those of the NSEC3 chain last. As above. */
 bool zone_each_record(const zone_contents_t *zone, uint8_t *scratch, zone_rr_cb visit, void *ctx);
 

@@ -596,6 +596,11 @@ SAME = [
     "zone:\n  - domain: a\n    dnssec-signing: on\n    dnssec-policy: default\n",
     "zone:\n  - domain: a\n    dnssec-signing: on\n    dnssec-validation: on\n",
     "zone:\n  - domain: a\n    dnssec-validation: on\n    zonefile-load: difference-no-serial\n    refresh-min-interval: 5\n    refresh-max-interval: 4\n",
+    "remote:\n  - id: r\n    address: ::1\npolicy:\n  - id: p\n    ds-push: r\n",
+    "remote:\n  - id: r\n    address: ::1\npolicy:\n  - id: p\n    ds-push: r\n    cds-cdnskey-publish: none\n",
+    "remote:\n  - id: r\n    address: ::1\npolicy:\n  - id: p\n    ds-push: r\n    cds-cdnskey-publish: none\n    dnskey-management: incremental\n",
+    "remote:\n  - id: r\n    address: ::1\npolicy:\n  - id: p\n    ds-push: r\n    cds-cdnskey-publish: none\n    ksk-lifetime: 5\n",
+    "remote:\n  - id: r\n    address: ::1\npolicy:\n  - id: p\n    ds-push: r\n    cds-cdnskey-publish: none\n    rrsig-refresh: 14d\n",
 ]
 
 # The same, once what is not supported yet is left out of what we say: rules that such items take part in.
@@ -611,11 +616,6 @@ NOT_YET = [
     "policy:\n  - id: p\n    offline-ksk: on\n    dnskey-management: incremental\n",
     "policy:\n  - id: p\n    offline-ksk: on\n    dnskey-management: incremental\n    delete-delay: 5\n",
     "policy:\n  - id: p\n    single-type-signing: on\n    offline-ksk: on\n",
-    "remote:\n  - id: r\n    address: ::1\npolicy:\n  - id: p\n    ds-push: r\n",
-    "remote:\n  - id: r\n    address: ::1\npolicy:\n  - id: p\n    ds-push: r\n    cds-cdnskey-publish: none\n",
-    "remote:\n  - id: r\n    address: ::1\npolicy:\n  - id: p\n    ds-push: r\n    cds-cdnskey-publish: none\n    dnskey-management: incremental\n",
-    "remote:\n  - id: r\n    address: ::1\npolicy:\n  - id: p\n    ds-push: r\n    cds-cdnskey-publish: none\n    ksk-lifetime: 5\n",
-    "remote:\n  - id: r\n    address: ::1\npolicy:\n  - id: p\n    ds-push: r\n    cds-cdnskey-publish: none\n    rrsig-refresh: 14d\n",
 ]
 
 # (configuration, what we say of it, why Knot 3.2.6 says something else). F stands for the file.

@@ -172,11 +172,9 @@ static knot_err_t zonesign_open_kasp(zonesign_t *sign)
 
 static void zonesign_describe_zone(zonesign_t *sign)
 {
-	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
 	uint32_t soa_ttl_s = 0;
-	if (scratch != NULL) {
-		(void)zone_each_of_node(sign->contents, sign->contents->apex, scratch, zonesign_take_ttl, &soa_ttl_s);
-		free(scratch);
+	if (zone_read_apex(sign->contents, zonesign_take_ttl, &soa_ttl_s) != KNOT_OK) {
+		soa_ttl_s = 0;
 	}
 	sign->env = (zone_keys_env_t){ .conf = sign->conf,
 		.policy = conf_zone_policy(sign->conf, &sign->settings),
