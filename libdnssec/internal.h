@@ -2,6 +2,7 @@
 /** Internal to libdnssec: what a key is made of. */
 #pragma once
 
+#include <gnutls/gnutls.h>
 #include <openssl/evp.h>
 
 #include "libdnssec/key.h"
@@ -24,6 +25,20 @@ const char *dnssec_eddsa_name(const dnssec_algorithm_t *row);
 
 /** Write the RDATA of what is in `evp`. KNOT_EPUBLICKEY: that isn't a key of the algorithm. */
 KNOT_MUST_USE knot_err_t dnssec_key_write_rdata(dnssec_key_t *key, uint16_t flags);
+
+/** Make a key of a SubjectPublicKeyInfo (RFC 5280 4.1.2.7). KNOT_EKEYALGORITHM. KNOT_EPUBLICKEY: it is no key of the
+ * algorithm. KNOT_ENOMEM. */
+KNOT_MUST_USE knot_err_t dnssec_key_from_spki(
+		knot_bytes_t der, uint8_t algorithm, uint16_t flags, dnssec_key_t **ret_key);
+
+/** Clear and free: a URI may have a PIN. NULL is allowed. */
+void dnssec_url_free(char *take_url);
+
+/** The curve that GnuTLS has for an algorithm; GNUTLS_ECC_CURVE_INVALID: of RSA. */
+gnutls_ecc_curve_t dnssec_gnutls_curve(const dnssec_algorithm_t *row);
+
+/** What a failure of GnuTLS means with a key in a token; other: of one that isn't the token's. */
+knot_err_t dnssec_token_err(int result, knot_err_t other);
 
 /** The hash that signatures of the algorithm begin with; NULL: of EdDSA, which has none. */
 const EVP_MD *dnssec_hash_of(const dnssec_algorithm_t *row);

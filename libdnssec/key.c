@@ -283,6 +283,19 @@ knot_err_t dnssec_key_from_pem(knot_bytes_t pem, uint8_t algorithm, uint16_t fla
 	return key_finish(key, err, ret_key);
 }
 
+knot_err_t dnssec_key_from_spki(knot_bytes_t der, uint8_t algorithm, uint16_t flags, dnssec_key_t **ret_key)
+{
+	knot_err_t err;
+	dnssec_key_t *key = key_new(algorithm, &err);
+	if (key == NULL) {
+		return err;
+	}
+	const uint8_t *at = der.data;
+	key->evp = d2i_PUBKEY(NULL, &at, (long)der.len);
+	bool is_good = key->evp != NULL && key_is_of(key->evp, key->row);
+	return key_finish(key, is_good ? dnssec_key_write_rdata(key, flags) : KNOT_EPUBLICKEY, ret_key);
+}
+
 knot_err_t dnssec_key_to_pem(const dnssec_key_t *key, knot_mut_bytes_t *ret_pem)
 {
 	if (!key->has_private) {
@@ -323,7 +336,7 @@ knot_err_t dnssec_key_take_private(dnssec_key_t *key, dnssec_key_t *from)
 		return is_same ? KNOT_ENOPRIVATEKEY : KNOT_EPRIVATEKEY;
 	}
 	EVP_PKEY_free(key->evp);
-	free(key->url);
+	dnssec_url_free(key->url);
 	key->evp = from->evp;
 	key->url = from->url;
 	key->has_private = from->has_private;
@@ -394,11 +407,19 @@ knot_err_t dnssec_key_id(const dnssec_key_t *key, char ret_id[static DNSSEC_KEY_
 	return KNOT_OK;
 }
 
+void dnssec_url_free(char *take_url)
+{
+	if (take_url != NULL) {
+		OPENSSL_cleanse(take_url, strlen(take_url));
+		free(take_url);
+	}
+}
+
 void dnssec_key_free(dnssec_key_t *take_key)
 {
 	if (take_key != NULL) {
 		EVP_PKEY_free(take_key->evp); /* clears private numbers */
-		free(take_key->url);
+		dnssec_url_free(take_key->url);
 		free(take_key);
 	}
 }

@@ -115,19 +115,23 @@ knot_err_t dnssec_pem_put(const char *folder, const dnssec_key_t *key, char ret_
 	return err;
 }
 
-knot_err_t dnssec_pem_get(const char *folder, const char *id, dnssec_key_t *key)
+knot_err_t dnssec_pem_find(
+		const char *folder, const char *id, uint8_t algorithm, uint16_t flags, dnssec_key_t **ret_key)
 {
 	char path[PATH_MAX];
 	uint8_t text[PEM_MAX];
 	size_t len;
-	dnssec_key_t *private;
 	knot_err_t err = pem_path(folder, id, path);
 	err = err == KNOT_OK ? pem_read(path, text, &len) : err;
-	if (err == KNOT_OK) {
-		err = dnssec_key_from_pem((knot_bytes_t){ text, len }, dnssec_key_algorithm(key), dnssec_key_flags(key),
-				&private);
-	}
+	err = err == KNOT_OK ? dnssec_key_from_pem((knot_bytes_t){ text, len }, algorithm, flags, ret_key) : err;
 	OPENSSL_cleanse(text, sizeof(text));
+	return err;
+}
+
+knot_err_t dnssec_pem_get(const char *folder, const char *id, dnssec_key_t *key)
+{
+	dnssec_key_t *private;
+	knot_err_t err = dnssec_pem_find(folder, id, dnssec_key_algorithm(key), dnssec_key_flags(key), &private);
 	if (err != KNOT_OK) {
 		return err;
 	}

@@ -23,6 +23,10 @@ KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_pem_put(
  */
 KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_pem_get(const char *folder, const char *id, dnssec_key_t *key);
 
+/** A key by its id alone. Errors as above, and of dnssec_key_from_pem(). */
+KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_pem_find(
+		const char *folder, const char *id, uint8_t algorithm, uint16_t flags, dnssec_key_t **ret_key);
+
 /** True if there is a file for the key. */
 KNOT_EXPORT bool dnssec_pem_has(const char *folder, const char *id);
 

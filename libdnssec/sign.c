@@ -293,7 +293,7 @@ static gnutls_sign_algorithm_t gnutls_algorithm_of(const dnssec_algorithm_t *row
 	}
 }
 
-static gnutls_ecc_curve_t gnutls_curve_of(const dnssec_algorithm_t *row)
+gnutls_ecc_curve_t dnssec_gnutls_curve(const dnssec_algorithm_t *row)
 {
 	switch (row->number) {
 	case DNSSEC_ECDSAP256SHA256: return GNUTLS_ECC_CURVE_SECP256R1;
@@ -339,8 +339,8 @@ static int gnutls_load_numbers(gnutls_privkey_t private, const dnssec_key_t *key
 	uint8_t number[SCALAR_MAX];
 	gnutls_datum_t x, y, k = { number, (unsigned)gnutls_private_number(key, number) };
 	gnutls_public_numbers(key, &x, &y);
-	int result = k.size > 0 ? gnutls_privkey_import_ecc_raw(
-						  private, gnutls_curve_of(key->row), &x, y.size > 0 ? &y : NULL, &k)
+	int result = k.size > 0 ? gnutls_privkey_import_ecc_raw(private, dnssec_gnutls_curve(key->row), &x,
+						  y.size > 0 ? &y : NULL, &k)
 				: GNUTLS_E_MEMORY_ERROR;
 	OPENSSL_cleanse(number, sizeof(number));
 	return result;
@@ -353,9 +353,10 @@ static knot_err_t gnutls_open_signer(dnssec_signer_t *signer)
 	if (result != GNUTLS_E_SUCCESS) {
 		return KNOT_ENOMEM;
 	}
-	result = key->url != NULL ? gnutls_privkey_import_url(signer->gnutls, key->url, 0)
-				  : gnutls_load_numbers(signer->gnutls, key);
-	return gnutls_error(result, KNOT_EPRIVATEKEY);
+	if (key->url != NULL) {
+		return dnssec_token_err(gnutls_privkey_import_url(signer->gnutls, key->url, 0), KNOT_EPRIVATEKEY);
+	}
+	return gnutls_error(gnutls_load_numbers(signer->gnutls, key), KNOT_EPRIVATEKEY);
 }
 
 static knot_err_t gnutls_sign(dnssec_signer_t *signer, uint8_t *signature, size_t *ret_len)
@@ -369,7 +370,8 @@ static knot_err_t gnutls_sign(dnssec_signer_t *signer, uint8_t *signature, size_
 				     ? gnutls_privkey_sign_hash2(signer->gnutls, algorithm, flags, &data, &made)
 				     : gnutls_privkey_sign_data2(signer->gnutls, algorithm, 0, &data, &made);
 	if (result != GNUTLS_E_SUCCESS) {
-		return gnutls_error(result, KNOT_ECRYPTO);
+		return signer->key->url != NULL ? dnssec_token_err(result, KNOT_ECRYPTO)
+						: gnutls_error(result, KNOT_ECRYPTO);
 	}
 	knot_err_t err = sign_take_made(signer->key, (knot_bytes_t){ made.data, made.size }, signature, ret_len);
 	gnutls_free(made.data);
@@ -383,7 +385,7 @@ static knot_err_t gnutls_open_verifier(dnssec_verifier_t *verifier)
 		return KNOT_ENOMEM;
 	}
 	gnutls_public_numbers(verifier->key, &x, &y);
-	return gnutls_error(gnutls_pubkey_import_ecc_raw(verifier->gnutls, gnutls_curve_of(verifier->key->row), &x,
+	return gnutls_error(gnutls_pubkey_import_ecc_raw(verifier->gnutls, dnssec_gnutls_curve(verifier->key->row), &x,
 					    y.size > 0 ? &y : NULL),
 			KNOT_ECRYPTO);
 }

@@ -17,12 +17,14 @@ typedef struct dnssec_verifier dnssec_verifier_t;
 
 /**
  * is_reproducible: the same data always gives the same signature, also of ECDSA (RFC 6979); not of a key in a token.
- * KNOT_ENOPRIVATEKEY: the key has none. KNOT_EPRIVATEKEY: the token doesn't give it. KNOT_ENOMEM.
+ * KNOT_ENOPRIVATEKEY: the key has none. Of a key in a token: KNOT_ENOENT: it is gone; KNOT_PKCS11_ETOKEN: the token is;
+ * KNOT_PKCS11_EPIN; KNOT_EPRIVATEKEY. KNOT_ENOMEM.
  */
 KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_signer_new(
 		const dnssec_key_t *key, bool is_reproducible, dnssec_signer_t **ret_signer);
 
-/** Sign the pieces, one behind the other. KNOT_ECRYPTO: the library or the token failed. KNOT_ENOMEM. */
+/** Sign the pieces, one behind the other. KNOT_ECRYPTO: the library failed, or the key isn't of the algorithm.
+ * KNOT_PKCS11_ETOKEN: the token failed. KNOT_ENOMEM. */
 KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_signer_sign(dnssec_signer_t *signer, const knot_bytes_t *pieces,
 		size_t piece_count, uint8_t ret_signature[static DNSSEC_SIGNATURE_MAX], size_t *ret_len);
 

@@ -315,6 +315,23 @@ const conf_policy_t *conf_zone_policy(const conf_t *conf, const conf_zone_t *zon
 	return zone->policy.count > 0 ? zone->policy.data[0] : &store->policies[store->tables[CONF_S_POLICY].count];
 }
 
+const conf_keystore_t *conf_keystore_at(const conf_t *conf, size_t index)
+{
+	const conf_store_t *store = conf->store;
+	return index <= store->tables[CONF_S_KEYSTORE].count ? &store->keystores[index] : NULL;
+}
+
+const conf_keystore_t *conf_keystore_find(const conf_t *conf, const char *id)
+{
+	const conf_keystore_t *keystore;
+	for (size_t i = 0; (keystore = conf_keystore_at(conf, i)) != NULL; i++) {
+		if (strcmp(keystore->id, id) == 0) {
+			return keystore;
+		}
+	}
+	return strcmp(id, "default") == 0 ? conf->store->builtin_keystore : NULL;
+}
+
 conf_keystores_t conf_policy_keystores(const conf_t *conf, const conf_policy_t *policy)
 {
 	const conf_store_t *store = conf->store;

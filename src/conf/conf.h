@@ -502,6 +502,13 @@ const conf_policy_t *conf_zone_policy(const conf_t *conf, const conf_zone_t *zon
 /** The stores of a policy's private keys, in order; at least the built-in one. */
 conf_keystores_t conf_policy_keystores(const conf_t *conf, const conf_policy_t *policy);
 
+/** The index-th keystore, in the order of the configuration, and behind them the built-in one; NULL: there are no more.
+ */
+const conf_keystore_t *conf_keystore_at(const conf_t *conf, size_t index);
+
+/** The keystore of an id; "default", unless there is such a block, and "" are the built-in one. NULL: none. */
+const conf_keystore_t *conf_keystore_find(const conf_t *conf, const char *id);
+
 /** Path of another file of the zone, by the same formatters and with the same errors. */
 KNOT_MUST_USE knot_err_t conf_zone_path(const conf_zone_t *zone, const char *format, char *ret_path, size_t path_max);
 

@@ -10,7 +10,7 @@ static const conf_option_t keystore_backends[] = { { "pem", 0 }, { "pkcs11", 1 }
 static const conf_row_t keystore_rows[] = {
 	{ .name = "id", STR, .check = conf_check_keystore_id, .pattern = "^[^-]",
 	  .doc = "Name by which other sections refer to the keystore." },
-	{ .name = "backend", CONF_AT(conf_keystore_t, backend), OPT(keystore_backends), .dflt = "pem", REFUSED_BUT("pem"), FOR("PKCS #11 keystores"),
+	{ .name = "backend", CONF_AT(conf_keystore_t, backend), OPT(keystore_backends), .dflt = "pem",
 	  .doc = "Kind of store: pem keeps keys as files, pkcs11 in a hardware or software module." },
 	/* secret: a URI may have the PIN of the token */
 	{ .name = "config", CONF_AT(conf_keystore_t, config), STR, .secret = true, .dflt = "keys",
@@ -18,7 +18,7 @@ static const conf_row_t keystore_rows[] = {
 	         "module, separated by a space." },
 	{ .name = "ksk-only", CONF_AT(conf_keystore_t, is_ksk_only), BOOL, .dflt = "off",
 	  .doc = "Don't store new zone-signing keys here, but in the next keystore of the policy." },
-	{ .name = "key-label", CONF_AT(conf_keystore_t, labels_keys), BOOL, .dflt = "off", TUNING,
+	{ .name = "key-label", CONF_AT(conf_keystore_t, labels_keys), BOOL, .dflt = "off",
 	  .doc = "Label new keys in a PKCS #11 store with the zone and the kind of the key." },
 	COMMENT,
 };

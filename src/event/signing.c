@@ -404,9 +404,13 @@ static bool signing_copy_private(const kasp_key_t *key, void *ctx)
 	knot_err_t err = key->is_public_only   ? KNOT_OK
 			 : copying->is_restore ? zone_keys_import(copying->env, key->id, copying->folder)
 					       : zone_keys_export(copying->env, key->id, copying->folder);
-	if (err != KNOT_OK) {
-		log_zone(LOG_NOTICE, copying->env->zone, "%s, private key not copied, tag %u, id %s (%s)",
-				copying->is_restore ? "restore" : "backup", key->tag, key->id, knot_strerror(err));
+	const char *what = copying->is_restore ? "restore" : "backup";
+	if (err == KNOT_ENOTSUP) {
+		log_zone(LOG_NOTICE, copying->env->zone, "%s of private key id %s via PKCS #11 not possible, ignoring",
+				what, key->id);
+	} else if (err != KNOT_OK) {
+		log_zone(LOG_NOTICE, copying->env->zone, "%s, private key not copied, tag %u, id %s (%s)", what,
+				key->tag, key->id, knot_strerror(err));
 	}
 	return true;
 }

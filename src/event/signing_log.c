@@ -38,8 +38,9 @@ void signing_log_unusable(const zone_keys_env_t *env, const zone_keys_t *keys, k
 	} else if (err == KNOT_EKEYSET || err == KNOT_ENOSIGNKEYS) {
 		log_zone(LOG_ERR, env->zone, "DNSSEC, keys validation failed (%s)", knot_strerror(err));
 	} else if (keys->reason[0] != '\0') {
-		log_zone(LOG_ERR, env->zone, "DNSSEC, key %u, failed to load private key (%s)", keys->failed_tag,
-				knot_strerror(err));
+		log_zone(LOG_ERR, env->zone, "DNSSEC, key %u, failed to load private key (%s)%s%s", keys->failed_tag,
+				knot_strerror(err), keys->failed_store[0] != '\0' ? ", keystore " : "",
+				keys->failed_store);
 	}
 	signing_log_failure(env, "failed to load keys", err, "");
 }

@@ -11,17 +11,30 @@
 
 /* ---- Keystores ---- */
 
-/* The folder of a store of PEM files. KNOT_ENOTSUP: it is no such store. */
-static knot_err_t zone_keys_folder(
-		const zone_keys_env_t *env, const conf_keystore_t *store, char ret_path[static PATH_MAX])
+knot_err_t zone_keys_open_store(const zone_keys_env_t *env, const conf_keystore_t *store, dnssec_store_t **ret_store)
 {
-	if (store->backend != CONF_KEYSTORE_PEM) {
-		return KNOT_ENOTSUP;
+	char path[PATH_MAX];
+	if (store->backend == CONF_KEYSTORE_PKCS11) {
+		return dnssec_store_open(DNSSEC_STORE_PKCS11, store->config, ret_store);
 	}
 	bool is_absolute = store->config[0] == '/';
-	int len = snprintf(ret_path, PATH_MAX, "%s%s%s", is_absolute ? "" : env->kasp_path, is_absolute ? "" : "/",
+	int len = snprintf(path, sizeof(path), "%s%s%s", is_absolute ? "" : env->kasp_path, is_absolute ? "" : "/",
 			store->config);
-	return len > 0 && len < PATH_MAX ? KNOT_OK : KNOT_ESPACE;
+	return len > 0 && len < PATH_MAX ? dnssec_store_open(DNSSEC_STORE_PEM, path, ret_store) : KNOT_ESPACE;
+}
+
+knot_err_t zone_keys_check_stores(const zone_keys_env_t *env)
+{
+	conf_keystores_t stores = conf_policy_keystores(env->conf, env->policy);
+	knot_err_t err = KNOT_OK;
+	for (size_t i = 0; i < stores.count && err == KNOT_OK; i++) {
+		dnssec_store_t *store;
+		err = zone_keys_open_store(env, stores.data[i], &store);
+		if (err == KNOT_OK) {
+			dnssec_store_close(store);
+		}
+	}
+	return err;
 }
 
 /* Where new keys of such a role go. */
@@ -36,61 +49,100 @@ static const conf_keystore_t *zone_keys_choose_store(const zone_keys_env_t *env,
 	return NULL;
 }
 
-/* Get a private key from the first store that has it. */
-static knot_err_t zone_keys_get_private(const zone_keys_env_t *env, const char *id, dnssec_key_t *key)
+/** Something to do with a key in a store. */
+typedef knot_err_t (*zone_keys_do_t)(const dnssec_store_t *store, const char *id, void *ctx);
+
+/* Do it in the first store where it succeeds. Without one: what was wrong with the first that wasn't merely without the
+ * key, *ret_conf, or KNOT_ENOENT. */
+static knot_err_t zone_keys_try_stores(const zone_keys_env_t *env, const char *id, zone_keys_do_t action, void *ctx,
+		const conf_keystore_t **ret_conf)
 {
 	conf_keystores_t stores = conf_policy_keystores(env->conf, env->policy);
-	knot_err_t err = KNOT_ENOENT;
-	for (size_t i = 0; i < stores.count && err == KNOT_ENOENT; i++) {
-		char folder[PATH_MAX];
-		err = zone_keys_folder(env, stores.data[i], folder);
-		err = err == KNOT_OK ? dnssec_pem_get(folder, id, key) : err;
+	knot_err_t worst = KNOT_ENOENT;
+	for (size_t i = 0; i < stores.count; i++) {
+		dnssec_store_t *store = NULL;
+		knot_err_t err = zone_keys_open_store(env, stores.data[i], &store);
+		err = err == KNOT_OK ? action(store, id, ctx) : err;
+		dnssec_store_close(store);
+		if (err == KNOT_OK || (worst == KNOT_ENOENT && err != KNOT_ENOENT)) {
+			*ret_conf = stores.data[i];
+			worst = err;
+		}
+		if (err == KNOT_OK) {
+			return KNOT_OK;
+		}
 	}
-	return err == KNOT_ENOENT ? KNOT_ENOPRIVATEKEY : err;
+	return worst;
+}
+
+static knot_err_t zone_keys_get_from(const dnssec_store_t *store, const char *id, void *ctx)
+{
+	return dnssec_store_get(store, id, ctx);
+}
+
+static knot_err_t zone_keys_look(const dnssec_store_t *store, const char *id, void *ctx)
+{
+	(void)ctx;
+	return dnssec_store_has(store, id) ? KNOT_OK : KNOT_ENOENT;
 }
 
 const conf_keystore_t *zone_keys_find_store(const zone_keys_env_t *env, const char *id)
 {
-	conf_keystores_t stores = conf_policy_keystores(env->conf, env->policy);
-	for (size_t i = 0; i < stores.count; i++) {
-		char folder[PATH_MAX];
-		if (zone_keys_folder(env, stores.data[i], folder) == KNOT_OK && dnssec_pem_has(folder, id)) {
-			return stores.data[i];
-		}
+	const conf_keystore_t *found = NULL;
+	return zone_keys_try_stores(env, id, zone_keys_look, NULL, &found) == KNOT_OK ? found : NULL;
+}
+
+static knot_err_t zone_keys_export_from(const dnssec_store_t *store, const char *id, void *ctx)
+{
+	const char *folder = dnssec_store_folder(store), *to_folder = ctx;
+	if (folder == NULL) {
+		return dnssec_store_has(store, id) ? KNOT_ENOTSUP : KNOT_ENOENT;
 	}
-	return NULL;
+	return dnssec_pem_copy(folder, to_folder, id);
 }
 
 knot_err_t zone_keys_export(const zone_keys_env_t *env, const char *id, const char *to_folder)
 {
-	conf_keystores_t stores = conf_policy_keystores(env->conf, env->policy);
-	knot_err_t err = KNOT_ENOENT;
-	for (size_t i = 0; i < stores.count && err == KNOT_ENOENT; i++) {
-		char folder[PATH_MAX];
-		err = zone_keys_folder(env, stores.data[i], folder);
-		err = err == KNOT_OK ? dnssec_pem_copy(folder, to_folder, id) : err;
-	}
-	return err;
+	const conf_keystore_t *found;
+	return zone_keys_try_stores(env, id, zone_keys_export_from, (void *)(uintptr_t)to_folder, &found);
 }
 
 knot_err_t zone_keys_import(const zone_keys_env_t *env, const char *id, const char *from_folder)
 {
-	char folder[PATH_MAX];
+	dnssec_store_t *store;
 	conf_keystores_t stores = conf_policy_keystores(env->conf, env->policy);
-	knot_err_t err = stores.count > 0 ? zone_keys_folder(env, stores.data[0], folder) : KNOT_ENOKEYSTORE;
-	return err == KNOT_OK ? dnssec_pem_copy(from_folder, folder, id) : err;
+	knot_err_t err = stores.count > 0 ? zone_keys_open_store(env, stores.data[0], &store) : KNOT_ENOKEYSTORE;
+	if (err != KNOT_OK) {
+		return err;
+	}
+	const char *folder = dnssec_store_folder(store);
+	err = folder != NULL ? dnssec_pem_copy(from_folder, folder, id) : KNOT_ENOTSUP;
+	dnssec_store_close(store);
+	return err;
 }
 
-static void zone_keys_remove_private(const zone_keys_env_t *env, const char *id)
+/* A key that more than one store has goes from all. */
+static knot_err_t zone_keys_remove_from(const dnssec_store_t *store, const char *id, void *ctx)
 {
-	conf_keystores_t stores = conf_policy_keystores(env->conf, env->policy);
-	for (size_t i = 0; i < stores.count; i++) {
-		char folder[PATH_MAX];
-		if (zone_keys_folder(env, stores.data[i], folder) == KNOT_OK) {
-			knot_err_t err = dnssec_pem_remove(folder, id);
-			(void)err; /* a private key that stays does no harm */
-		}
-	}
+	knot_err_t err = dnssec_store_remove(store, id);
+	bool *is_removed = ctx;
+	*is_removed = *is_removed || err == KNOT_OK;
+	return err == KNOT_OK ? KNOT_ENOENT : err;
+}
+
+knot_err_t zone_keys_remove_private(const zone_keys_env_t *env, const char *id)
+{
+	const conf_keystore_t *failed;
+	bool is_removed = false;
+	knot_err_t err = zone_keys_try_stores(env, id, zone_keys_remove_from, &is_removed, &failed);
+	return err == KNOT_ENOENT && is_removed ? KNOT_OK : err;
+}
+
+/* A private key that stays does no harm. */
+static void zone_keys_try_remove(const zone_keys_env_t *env, const char *id)
+{
+	knot_err_t err = zone_keys_remove_private(env, id);
+	(void)err;
 }
 
 /* ---- New keys ---- */
@@ -107,33 +159,57 @@ typedef struct {
 static void zone_keys_discard_made(const zone_keys_env_t *env, zone_keys_t *keys)
 {
 	while (keys->made_count > 0) {
-		zone_keys_remove_private(env, keys->made[--keys->made_count]);
+		zone_keys_try_remove(env, keys->made[--keys->made_count]);
+	}
+}
+
+/* What a token shows of a key. */
+static void zone_keys_label(const zone_keys_env_t *env, const conf_keystore_t *store, bool is_ksk,
+		char ret_label[static DNSSEC_LABEL_MAX])
+{
+	char zone[KNOT_NAME_TEXT_MAX];
+	ret_label[0] = '\0';
+	if (store->labels_keys) {
+		(void)knot_name_print(env->zone, zone);
+		snprintf(ret_label, DNSSEC_LABEL_MAX, "%.280s %s", zone, is_ksk ? "KSK" : "ZSK");
 	}
 }
 
 knot_err_t zone_keys_keep(const zone_keys_env_t *env, bool is_ksk, const dnssec_key_t *key,
 		char ret_id[static DNSSEC_KEY_ID_LEN + 1])
 {
-	char folder[PATH_MAX];
-	const conf_keystore_t *store = zone_keys_choose_store(env, is_ksk);
-	knot_err_t err = store != NULL ? zone_keys_folder(env, store, folder) : KNOT_ENOKEYSTORE;
-	return err == KNOT_OK ? dnssec_pem_put(folder, key, ret_id) : err;
+	dnssec_store_t *store;
+	const conf_keystore_t *conf = zone_keys_choose_store(env, is_ksk);
+	knot_err_t err = conf != NULL ? zone_keys_open_store(env, conf, &store) : KNOT_ENOKEYSTORE;
+	if (err == KNOT_OK) {
+		err = dnssec_store_put(store, key, "", ret_id); /* as in Knot DNS, the label is of generated keys */
+		dnssec_store_close(store);
+	}
+	return err;
 }
 
 knot_err_t zone_keys_make(const zone_keys_env_t *env, const keys_wanted_t *wanted,
 		uint8_t ret_public[static DNSSEC_KEY_RDATA_MAX], kasp_key_t *ret_key)
 {
 	dnssec_key_t *made;
-	knot_err_t err = dnssec_key_generate(wanted->algorithm, wanted->bits, wanted->flags, &made);
+	dnssec_store_t *store;
+	char label[DNSSEC_LABEL_MAX];
+	*ret_key = (kasp_key_t){ .algorithm = wanted->algorithm, .flags = wanted->flags };
+	const conf_keystore_t *conf = zone_keys_choose_store(env, wanted->is_ksk);
+	knot_err_t err = conf != NULL ? zone_keys_open_store(env, conf, &store) : KNOT_ENOKEYSTORE;
 	if (err != KNOT_OK) {
 		return err;
 	}
-	*ret_key = (kasp_key_t){ .algorithm = wanted->algorithm, .flags = wanted->flags, .tag = dnssec_key_tag(made) };
-	knot_bytes_t rdata = dnssec_key_rdata(made);
-	memcpy(ret_public, rdata.data + 4, rdata.len - 4);
-	ret_key->public = (knot_bytes_t){ ret_public, rdata.len - 4 };
-	err = zone_keys_keep(env, wanted->is_ksk, made, ret_key->id);
-	dnssec_key_free(made);
+	zone_keys_label(env, conf, wanted->is_ksk, label);
+	err = dnssec_store_generate(store, wanted->algorithm, wanted->bits, wanted->flags, label, ret_key->id, &made);
+	dnssec_store_close(store);
+	if (err == KNOT_OK) {
+		knot_bytes_t rdata = dnssec_key_rdata(made);
+		memcpy(ret_public, rdata.data + 4, rdata.len - 4);
+		ret_key->public = (knot_bytes_t){ ret_public, rdata.len - 4 };
+		ret_key->tag = dnssec_key_tag(made);
+		dnssec_key_free(made);
+	}
 	return err;
 }
 
@@ -150,7 +226,7 @@ static knot_err_t zone_keys_generate(const keys_wanted_t *wanted, kasp_key_t *re
 
 static void zone_keys_discard(const kasp_key_t *key, void *ctx)
 {
-	zone_keys_remove_private(((zone_keys_maker_t *)ctx)->env, key->id);
+	zone_keys_try_remove(((zone_keys_maker_t *)ctx)->env, key->id);
 }
 
 static knot_err_t zone_keys_share(const keys_wanted_t *wanted, kasp_key_t *ret_key, void *ctx)
@@ -351,7 +427,7 @@ knot_err_t zone_keys_save(const zone_keys_env_t *env, zone_keys_t *keys, const c
 	keys->new_shared[0] = '\0';
 	for (size_t i = 0; i < outcome->deleted_count; i++) {
 		if (is_gone[i]) {
-			zone_keys_remove_private(env, outcome->deleted[i].id);
+			zone_keys_try_remove(env, outcome->deleted[i].id);
 		}
 	}
 	return KNOT_OK;
@@ -372,7 +448,7 @@ knot_err_t zone_keys_drop(const zone_keys_env_t *env, const kasp_key_t *key, uin
 		kasp_abort(txn);
 	}
 	if (err == KNOT_OK && is_gone) {
-		zone_keys_remove_private(env, key->id);
+		zone_keys_try_remove(env, key->id);
 	}
 	return err;
 }
@@ -406,7 +482,7 @@ knot_err_t zone_keys_purge(const zone_keys_env_t *env, const conf_policy_times_t
 	}
 	for (size_t i = 0; i < all.set.count && err == KNOT_OK; i++) {
 		if (is_gone[i]) {
-			zone_keys_remove_private(env, all.set.keys[i].id);
+			zone_keys_try_remove(env, all.set.keys[i].id);
 		}
 	}
 	free(is_gone);
@@ -468,23 +544,32 @@ knot_err_t zone_keys_resalt(const zone_keys_env_t *env, zone_keys_t *keys)
 
 /* ---- Private keys ---- */
 
+/* Which key could not be opened, and where. */
+static void zone_keys_note_failure(
+		zone_keys_t *keys, const kasp_key_t *key, const conf_keystore_t *store, knot_err_t err)
+{
+	bool is_named = store != NULL && store->id[0] != '\0';
+	keys->failed_tag = key->tag;
+	snprintf(keys->failed_store, sizeof(keys->failed_store), "%s", is_named ? store->id : "");
+	snprintf(keys->reason, sizeof(keys->reason), "key %u, id %s%s%.100s: %s", key->tag, key->id,
+			is_named ? ", keystore " : "", keys->failed_store, knot_strerror(err));
+}
+
 static knot_err_t zone_keys_open_one(const zone_keys_env_t *env, zone_keys_t *keys, size_t index, bool is_revoked)
 {
 	const kasp_key_t *key = &keys->set.keys[index];
+	const conf_keystore_t *store = NULL;
 	uint8_t rdata[DNSSEC_KEY_RDATA_MAX];
-	dnssec_key_t *opened;
+	dnssec_key_t *opened = NULL;
 	size_t len = keys_dnskey(key, is_revoked, rdata);
 	knot_err_t err = dnssec_key_from_rdata((knot_bytes_t){ rdata, len }, &opened);
 	if (err == KNOT_OK) {
-		err = zone_keys_get_private(env, key->id, opened);
-		if (err != KNOT_OK) {
-			dnssec_key_free(opened);
-		}
+		err = zone_keys_try_stores(env, key->id, zone_keys_get_from, opened, &store);
+		err = err == KNOT_ENOENT ? KNOT_ENOPRIVATEKEY : err;
 	}
 	if (err != KNOT_OK) {
-		keys->failed_tag = key->tag;
-		snprintf(keys->reason, sizeof(keys->reason), "key %u, id %s: %s", key->tag, key->id,
-				knot_strerror(err));
+		dnssec_key_free(opened);
+		zone_keys_note_failure(keys, key, store, err);
 		return err;
 	}
 	keys->opened[index] = opened;

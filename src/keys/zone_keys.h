@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include "libdnssec/store.h"
 #include "src/conf/conf.h"
 #include "src/kasp/kasp.h"
 #include "src/keys/records.h"
@@ -25,7 +26,7 @@ typedef struct {
 	uint64_t now_s;
 } zone_keys_env_t;
 
-enum { ZONE_KEYS_REASON_MAX = 320, ZONE_KEYS_MADE_MAX = 16 };
+enum { ZONE_KEYS_REASON_MAX = 320, ZONE_KEYS_STORE_MAX = 128, ZONE_KEYS_MADE_MAX = 16 };
 
 /** Zero: none. Free it with zone_keys_done(). */
 typedef struct {
@@ -43,9 +44,17 @@ typedef struct {
 	char new_shared[DNSSEC_KEY_ID_LEN + 1]; /* the one that they are to share now; "": as before */
 	dnssec_key_t **opened;                  /* owned: by index of the set; NULL: it doesn't sign */
 	size_t opened_count;
-	uint16_t failed_tag;               /* of the key that could not be opened last */
-	char reason[ZONE_KEYS_REASON_MAX]; /* of the last failure: which key and store; "": nothing to add */
+	uint16_t failed_tag;                    /* of the key that could not be opened last */
+	char failed_store[ZONE_KEYS_STORE_MAX]; /* the keystore where it could not; "": none, or the built-in one */
+	char reason[ZONE_KEYS_REASON_MAX];      /* of the last failure: which key and store; "": nothing to add */
 } zone_keys_t;
+
+/** Open a keystore. Errors of dnssec_store_open(). KNOT_ESPACE: the path is too long. */
+KNOT_MUST_USE knot_err_t zone_keys_open_store(
+		const zone_keys_env_t *env, const conf_keystore_t *store, dnssec_store_t **ret_store);
+
+/** See whether all keystores of the policy can be opened. The first error as above. */
+KNOT_MUST_USE knot_err_t zone_keys_check_stores(const zone_keys_env_t *env);
 
 /** Read what is kept of the zone. KNOT_EMALF: a record is damaged. KNOT_ENOMEM, KNOT_EFILE. */
 KNOT_MUST_USE knot_err_t zone_keys_load(const zone_keys_env_t *env, zone_keys_t *ret_keys);
@@ -75,7 +84,8 @@ KNOT_MUST_USE knot_err_t zone_keys_save(const zone_keys_env_t *env, zone_keys_t 
 		const keys_outcome_t *outcome);
 
 /** Get the private keys that sign now. KNOT_EKEYSET, KNOT_ENOSIGNKEYS: of keys_check(). KNOT_ENOPRIVATEKEY: one is in
- * no store; keys->reason says which. */
+ * no store, and others of dnssec_store_open() and dnssec_store_get(), of the first store in the list that fails;
+ * keys->reason says which key and store. Another store that has the key is as good. */
 KNOT_MUST_USE knot_err_t zone_keys_open(const zone_keys_env_t *env, zone_keys_t *keys);
 
 /** Take all keys out of the zone (`keys`), and what else is kept of it (`data`). Private keys that no other zone has
@@ -84,7 +94,7 @@ KNOT_MUST_USE knot_err_t zone_keys_purge(
 		const zone_keys_env_t *env, const conf_policy_times_t *times, bool keys, bool data);
 
 /** Make a key whose private part goes to the first store that takes such a key. ret_public: its public key, to which
- * ret_key points. KNOT_ENOKEYSTORE; errors of dnssec_key_generate() and dnssec_pem_put(). */
+ * ret_key points. KNOT_ENOKEYSTORE; errors of zone_keys_open_store() and dnssec_store_generate(). */
 KNOT_MUST_USE knot_err_t zone_keys_make(const zone_keys_env_t *env, const keys_wanted_t *wanted,
 		uint8_t ret_public[static DNSSEC_KEY_RDATA_MAX], kasp_key_t *ret_key);
 
@@ -98,10 +108,15 @@ const conf_keystore_t *zone_keys_find_store(const zone_keys_env_t *env, const ch
 /** Take a key out of the zone. Its private key goes, or is noted as trash, unless another zone has it. KNOT_ENOENT. */
 KNOT_MUST_USE knot_err_t zone_keys_drop(const zone_keys_env_t *env, const kasp_key_t *key, uint32_t trash_delay_s);
 
-/** Copy a private key from the zone's keystores to a folder, as it is. KNOT_ENOENT: none has it. */
+/** Remove a private key from all keystores of the zone. KNOT_ENOENT: none had it. Other errors as of opening. */
+KNOT_MUST_USE knot_err_t zone_keys_remove_private(const zone_keys_env_t *env, const char *id);
+
+/** Copy a private key from the zone's keystores to a folder, as it is. KNOT_ENOENT: none has it. KNOT_ENOTSUP: it is in
+ * a token. */
 KNOT_MUST_USE knot_err_t zone_keys_export(const zone_keys_env_t *env, const char *id, const char *to_folder);
 
-/** The other way, to the first keystore. KNOT_ENOENT: it isn't there. KNOT_ENOKEYSTORE. */
+/** The other way, to the first keystore. KNOT_ENOENT: it isn't there. KNOT_ENOKEYSTORE. KNOT_ENOTSUP: that is a
+ * token. */
 KNOT_MUST_USE knot_err_t zone_keys_import(const zone_keys_env_t *env, const char *id, const char *from_folder);
 
 void zone_keys_done(zone_keys_t *keys);

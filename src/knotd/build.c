@@ -74,7 +74,7 @@ void build_print(FILE *out)
 		{ "MaxMind DB support", "no" },
 		{ "Systemd integration", "yes" },
 		{ "POSIX capabilities", "yes" },
-		{ "PKCS #11 support", "no" },
+		{ "PKCS #11 support", "yes" },
 		{ "Utilities with DoH", "no" },
 		{ "Utilities with Dnstap", "no" },
 		{ "Kdig DNSSEC validation", "no" },

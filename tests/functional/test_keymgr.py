@@ -202,3 +202,30 @@ def test_import_bind_refused(keys, directory):
     (directory / "half.private").write_text(re.sub(r"Publish: .*", "Publish: soon", text))
     assert keys.fail("example.", "import-bind", directory / "half") == "error: malformed data\n"
     assert keys.list() == [] and not (keys.dir / "keys").exists()
+
+
+def test_trash(keys):
+    """A deleted key is listed, taken back with its roles, and discarded; a zone's own command leaves those of others."""
+    ksk, zsk, other = (keys.do(zone, "generate", *more).strip() for zone, more in (("example.", ["ksk=yes"]), ("example.", []), ("other.", [])))
+    tags = {key["id"]: key["tag"] for key in keys.list()}
+    for zone, key in (("example.", ksk), ("example.", zsk), ("other.", other)):
+        assert keys.do(zone, "delete", key) == "OK\n"
+    lines = {line.split()[0]: line for line in keys.do("example.", "trash-list").splitlines()}
+    assert set(lines) == {ksk, zsk} and re.fullmatch(rf"{ksk} +{tags[ksk]} KSK ECDSAP256SHA256 deleted=\d+ expires=\d+", lines[ksk])
+    assert re.search(rf"^other\. {other} .* deleted=[+-]\ds expires=\+\S+$", keys.do("-", "trash-list", "human"), re.MULTILINE)
+    shown = {entry["id"]: entry for entry in json.loads(keys.do("-j", "-", "trash-list"))}
+    assert set(shown) == {ksk, zsk, other} and shown[ksk]["expires"] - shown[ksk]["deleted"] == 28 * 86400 and not shown[ksk]["missing"]
+    assert keys.do("example.", "import-trash", ksk, "retire=+3d") == f"{ksk}\nOK\n"
+    back, = keys.list()
+    assert back["id"] == ksk and back["ksk"] and not back["zsk"] and back["tag"] == tags[ksk] and back["retire"] - back["active"] == 3 * 86400
+    assert keys.do("example.", "trash-list").split()[0] == zsk
+    assert keys.fail("example.", "trash-discard") == "error: Key ID not specified\n"
+    assert keys.fail("example.", "trash-discard", other) == "error: not exists\n"
+    assert keys.do("example.", "trash-discard", zsk) == "OK\n"
+    assert {path.stem for path in (keys.dir / "keys").iterdir()} == {ksk, other}
+    assert keys.fail("example.", "import-trash") == "error: Key ID to re-import not specified\n"
+    assert keys.fail("example.", "import-trash", zsk) == "error: not exists\n"
+    (keys.dir / "keys" / f"{other}.pem").unlink()
+    assert " missing " in keys.do("other.", "trash-list")
+    assert keys.fail("other.", "import-trash", other) == "error: no suitable keystore\n"
+    assert keys.do("-", "trash-discard", "-") == "OK\n" and keys.do("-", "trash-list") == ""

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keys that were made elsewhere: import-pem, import-pub, import-bind. */
+/* Keys that were made elsewhere: import-pem, import-pub, import-bind, import-pkcs11. */
 #include "src/tools/managekeys/keymgr.h"
 
 #include "libdnssec/bind_key.h"
+#include "libknot/base/encode.h"
 #include "libknot/rr/rrtype.h"
 #include "libknot/text/zonefile.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,8 +16,7 @@
 
 enum { FILE_MAX = 16 * 1024 /* bytes: a private key takes a fifth of that */ };
 
-/* Store a private key in memory as a key of the zone. */
-static knot_err_t import_key(const keymgr_t *run, const dnssec_key_t *made, kasp_key_t *key)
+knot_err_t keymgr_put_found(const keymgr_t *run, const dnssec_key_t *made, kasp_key_t *key)
 {
 	uint8_t public[DNSSEC_KEY_RDATA_MAX];
 	knot_bytes_t rdata = dnssec_key_rdata(made);
@@ -24,13 +25,19 @@ static knot_err_t import_key(const keymgr_t *run, const dnssec_key_t *made, kasp
 	key->algorithm = dnssec_key_algorithm(made);
 	key->flags = dnssec_key_flags(made);
 	key->tag = dnssec_key_tag(made);
-	knot_err_t err = key->is_public_only ? dnssec_key_id(made, key->id)
-					     : zone_keys_keep(&run->env, key->is_ksk, made, key->id);
-	err = err == KNOT_OK ? keymgr_put_key(run, key, NULL) : err;
+	knot_err_t err = keymgr_put_key(run, key, NULL);
 	if (err == KNOT_OK) {
 		printf("%s\n", key->id);
 	}
 	return err;
+}
+
+/* Store a private key in memory as a key of the zone. */
+static knot_err_t import_key(const keymgr_t *run, const dnssec_key_t *made, kasp_key_t *key)
+{
+	knot_err_t err = key->is_public_only ? dnssec_key_id(made, key->id)
+					     : zone_keys_keep(&run->env, key->is_ksk, made, key->id);
+	return err == KNOT_OK ? keymgr_put_found(run, made, key) : err;
 }
 
 static knot_err_t import_read_file(const char *path, uint8_t *text, size_t max, size_t *ret_len)
@@ -197,6 +204,82 @@ done_t keymgr_run_import_bind(const keymgr_t *run)
 	if (err == KNOT_OK) {
 		err = import_pair(run, made, private_path);
 		dnssec_key_free(made);
+	}
+	return keymgr_done(err);
+}
+
+/* ---- A key that is in a token already ---- */
+
+/* An id as tools print it: hexadecimal digits of either case, colons between octets. */
+static bool import_read_id(const char *text, char ret_id[static DNSSEC_KEY_ID_LEN + 1])
+{
+	size_t len = 0;
+	for (const char *at = text; *at != '\0'; at++) {
+		if (*at == ':' && len % 2 == 0) {
+			continue;
+		}
+		if (len == DNSSEC_KEY_ID_LEN || knot_hex_digit(*at) == KNOT_BAD_DIGIT) {
+			return false;
+		}
+		ret_id[len++] = (char)tolower((unsigned char)*at);
+	}
+	ret_id[len] = '\0';
+	return len == DNSSEC_KEY_ID_LEN;
+}
+
+/* In the first token of the zone that has it. */
+static knot_err_t import_find(
+		const keymgr_t *run, const char *id, uint8_t algorithm, uint16_t flags, dnssec_key_t **ret_key)
+{
+	conf_keystores_t stores = conf_policy_keystores(run->conf, run->env.policy);
+	knot_err_t err = KNOT_ENOENT;
+	bool has_token = false;
+	for (size_t i = 0; i < stores.count && err == KNOT_ENOENT; i++) {
+		dnssec_store_t *store;
+		if (stores.data[i]->backend != CONF_KEYSTORE_PKCS11) {
+			continue;
+		}
+		has_token = true;
+		err = zone_keys_open_store(&run->env, stores.data[i], &store);
+		if (err == KNOT_OK) {
+			err = dnssec_store_find(store, id, algorithm, flags, ret_key);
+			dnssec_store_close(store);
+		}
+	}
+	if (!has_token) {
+		(void)keymgr_complain("not a PKCS #11 keystore for zone %s", run->zone_text);
+	} else if (err != KNOT_OK) {
+		(void)keymgr_complain("failed to get key %s from the keystore", id);
+	}
+	return err;
+}
+
+done_t keymgr_run_import_pkcs11(const keymgr_t *run)
+{
+	attributes_t attributes;
+	dnssec_key_t *found;
+	kasp_key_t key = { .times = { .publish = run->env.now_s, .active = run->env.now_s } };
+	if (run->argument_count == 0) {
+		return keymgr_refuse("Key ID to import not specified");
+	}
+	if (!keymgr_read_attributes(run, 1, false, &attributes)) {
+		return keymgr_done(KNOT_EPARAM);
+	}
+	if (!import_read_id(run->arguments[0], key.id)) {
+		return keymgr_done(KNOT_EKEYID);
+	}
+	key.is_ksk = attributes.is_ksk;
+	key.is_zsk = attributes.is_zsk || !attributes.is_ksk;
+	knot_err_t err = keymgr_time_key(&attributes, &key);
+	if (err == KNOT_OK) {
+		err = import_find(run, key.id,
+				attributes.algorithm != 0 ? attributes.algorithm : run->env.policy->algorithm,
+				keymgr_flags(&attributes, key.is_ksk, run->env.policy->has_adt), &found);
+	}
+	if (err == KNOT_OK) {
+		err = keymgr_put_found(
+				run, found, &key); /* the id is the token's, which needn't follow from the public key */
+		dnssec_key_free(found);
 	}
 	return keymgr_done(err);
 }

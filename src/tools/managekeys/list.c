@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
-enum { TIME_MAX = 64, RSA_LAST = 10 };
+enum { RSA_LAST = 10 };
 
 /** A key as listings show it. */
 typedef struct {
@@ -43,26 +44,31 @@ static const char *list_store(const shown_t *shown)
 	return shown->store == NULL || shown->store->id[0] == '\0' ? "-" : shown->store->id;
 }
 
-static void list_print_time(uint64_t when_s, uint64_t now_s, list_times_t times, char text[static TIME_MAX])
+list_times_t keymgr_times_of(const char *format)
+{
+	return strcasecmp(format, "human") == 0 ? LIST_HUMAN : strcasecmp(format, "iso") == 0 ? LIST_ISO : LIST_UNIX;
+}
+
+void keymgr_print_time(uint64_t when_s, uint64_t now_s, list_times_t times, char text[static LIST_TIME_MAX])
 {
 	time_t when = (time_t)when_s;
 	struct tm utc;
 	if (times == LIST_ISO && gmtime_r(&when, &utc) != NULL) {
-		(void)strftime(text, TIME_MAX, "%Y-%m-%dT%H:%M:%SZ", &utc);
+		(void)strftime(text, LIST_TIME_MAX, "%Y-%m-%dT%H:%M:%SZ", &utc);
 	} else if (times == LIST_HUMAN && when_s == 0) {
-		snprintf(text, TIME_MAX, "0");
+		snprintf(text, LIST_TIME_MAX, "0");
 	} else if (times == LIST_HUMAN) {
-		sys_interval_print((int64_t)when_s - (int64_t)now_s, text, TIME_MAX);
+		sys_interval_print((int64_t)when_s - (int64_t)now_s, text, LIST_TIME_MAX);
 	} else {
-		snprintf(text, TIME_MAX, "%" PRIu64, when_s);
+		snprintf(text, LIST_TIME_MAX, "%" PRIu64, when_s);
 	}
 }
 
 /* ---- Brief ---- */
 
-static const char *list_role(const kasp_key_t *key)
+const char *keymgr_role(bool is_ksk, bool is_zsk)
 {
-	return key->is_ksk && key->is_zsk ? "CSK" : key->is_ksk ? "KSK" : "ZSK";
+	return is_ksk && is_zsk ? "CSK" : is_ksk ? "KSK" : "ZSK";
 }
 
 static void list_print_algorithm(const shown_t *shown)
@@ -99,7 +105,7 @@ static void list_print_flags(const keymgr_t *run, const shown_t *shown)
 static void list_brief(const keymgr_t *run, const shown_t *shown, list_times_t times)
 {
 	size_t count;
-	char text[TIME_MAX], tag[8];
+	char text[LIST_TIME_MAX], tag[8];
 	const attributes_time_t *rows = attributes_times(&count);
 	const kasp_key_t *key = shown->key;
 	const char *colour = key->is_ksk && key->is_zsk ? "\x1B[93m" : key->is_ksk ? "\x1B[31m" : "\x1B[32m";
@@ -107,14 +113,14 @@ static void list_brief(const keymgr_t *run, const shown_t *shown, list_times_t t
 	snprintf(tag, sizeof(tag), "%5u", key->tag);
 	list_print_colour(run, "\x1B[1m", tag);
 	printf(" ");
-	list_print_colour(run, colour, list_role(key));
+	list_print_colour(run, colour, keymgr_role(key->is_ksk, key->is_zsk));
 	printf(" ");
 	list_print_algorithm(shown);
 	list_print_flags(run, shown);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t when_s = attributes_time(&key->times, &rows[i]);
 		if (when_s != 0) {
-			list_print_time(when_s, run->env.now_s, times, text);
+			keymgr_print_time(when_s, run->env.now_s, times, text);
 			printf(" %s=%s", rows[i].name, text);
 		}
 	}
@@ -145,7 +151,7 @@ static const char *list_yes(bool is_true)
 static void list_extended(const keymgr_t *run, const shown_t *shown, list_times_t times)
 {
 	size_t count;
-	char text[TIME_MAX];
+	char text[LIST_TIME_MAX];
 	const attributes_time_t *rows = attributes_times(&count);
 	const kasp_key_t *key = shown->key;
 	printf("%s ksk=%s zsk=%s tag=%05u algorithm=%-2u size=%-4u adt=%s public-only=%s for-later=%s missing=%s "
@@ -155,7 +161,7 @@ static void list_extended(const keymgr_t *run, const shown_t *shown, list_times_
 			list_yes(key->is_for_later), list_yes(shown->store == NULL && !key->is_public_only),
 			list_yes(false), list_backend(shown), list_store(shown));
 	for (size_t i = 0; i < count; i++) {
-		list_print_time(attributes_time(&key->times, &rows[i]), run->env.now_s, times, text);
+		keymgr_print_time(attributes_time(&key->times, &rows[i]), run->env.now_s, times, text);
 		printf(" %s=%s", rows[i].name, text);
 	}
 	printf("\n");
@@ -164,7 +170,7 @@ static void list_extended(const keymgr_t *run, const shown_t *shown, list_times_
 static void list_json(const keymgr_t *run, const shown_t *shown, list_times_t times, knot_json_t *json)
 {
 	size_t count;
-	char text[TIME_MAX];
+	char text[LIST_TIME_MAX];
 	const attributes_time_t *rows = attributes_times(&count);
 	const kasp_key_t *key = shown->key;
 	knot_json_open(json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINES);
@@ -187,7 +193,7 @@ static void list_json(const keymgr_t *run, const shown_t *shown, list_times_t ti
 		if (times == LIST_UNIX) {
 			knot_json_uint(json, rows[i].name, when_s);
 		} else {
-			list_print_time(when_s, run->env.now_s, times, text);
+			keymgr_print_time(when_s, run->env.now_s, times, text);
 			knot_json_text(json, rows[i].name, text);
 		}
 	}

@@ -203,10 +203,7 @@ static void keymgr_warn_of_algorithm(const keymgr_t *run, const kasp_key_t *key)
 static done_t keymgr_run_list(const keymgr_t *run)
 {
 	keys_set_t set;
-	const char *format = run->argument_count > 0 ? run->arguments[0] : "";
-	list_times_t times = strcasecmp(format, "human") == 0 ? LIST_HUMAN
-			     : strcasecmp(format, "iso") == 0 ? LIST_ISO
-							      : LIST_UNIX;
+	list_times_t times = keymgr_times_of(run->argument_count > 0 ? run->arguments[0] : "");
 	knot_err_t err = keymgr_read_keys(run->kasp, run->env.zone, &set);
 	if (err == KNOT_OK) {
 		err = keymgr_list(run, &set, times);
@@ -519,6 +516,10 @@ static const struct {
 			"Import public-only key to be published in the zone (in BIND .key format)." },
 	{ "import-pem", keymgr_run_import_pem, "<pem_file_path> <attribute_name>=<value>...",
 			"Import key in PEM format. Specify its parameters manually." },
+	{ "import-pkcs11", keymgr_run_import_pkcs11, "<key_id> <attribute_name>=<value>...",
+			"Import key stored in PKCS11 storage. Specify its parameters manually." },
+	{ "import-trash", keymgr_run_import_trash, "<key_id> <attribute_name>=<value>...",
+			"Take a deleted key back whose private key is still there." },
 	{ "nsec3-salt", keymgr_run_salt, "[<new_salt>]",
 			"Print current NSEC3 salt. If a parameter is specified, set new salt." },
 	{ "local-serial", keymgr_run_local_serial, "[<new_serial>]", "Print or set the serial that was signed last." },
@@ -531,7 +532,36 @@ static const struct {
 	{ "delete", keymgr_run_delete, "<key_spec>", "Remove the specified key from zone." },
 	{ "set", keymgr_run_set, "<key_spec> <attribute_name>=<value>...", "Set existing key's timing attribute." },
 	{ "del-all-old", keymgr_run_delete_old, "", "Delete old keys that are in state 'removed'." },
+	{ "trash-list", keymgr_run_trash_list, "[human|iso]", "List deleted keys of the zone, or of all (-)." },
+	{ "trash-discard", keymgr_run_trash_discard, "<key_id>",
+			"Remove the private key of a deleted key, or of all (-)." },
+	{ "keystore-test", keymgr_run_keystore_test, "", "See what a keystore (its id, or - for the default) can do." },
+	{ "keystore-bench", keymgr_run_keystore_bench, "[<threads> [<algorithm>]]",
+			"Measure signatures per second with keys in a keystore." },
 };
+
+/** Commands that have something else in front than a zone. */
+typedef enum { OF_ZONE, OF_ANY_ZONE /* "-": all of them */, OF_KEYSTORE } subject_t;
+
+static const struct {
+	done_t (*run)(const keymgr_t *run);
+	subject_t subject;
+} subjects[] = {
+	{ keymgr_run_trash_list, OF_ANY_ZONE },
+	{ keymgr_run_trash_discard, OF_ANY_ZONE },
+	{ keymgr_run_keystore_test, OF_KEYSTORE },
+	{ keymgr_run_keystore_bench, OF_KEYSTORE },
+};
+
+static subject_t keymgr_subject_of(done_t (*command)(const keymgr_t *run))
+{
+	for (size_t i = 0; i < KNOT_LEN(subjects); i++) {
+		if (subjects[i].run == command) {
+			return subjects[i].subject;
+		}
+	}
+	return OF_ZONE;
+}
 
 static void keymgr_help(void)
 {
@@ -628,10 +658,23 @@ static void keymgr_close(keymgr_t *run)
 	conf_free(run->conf);
 }
 
-static bool keymgr_find_zone(keymgr_t *run, const char *text)
+zone_keys_env_t keymgr_env_of(const keymgr_t *run, knot_name_t zone)
 {
-	conf_zone_t zone = { .policy = { .count = 0 } };
+	conf_zone_t found = { .policy = { .count = 0 } };
 	size_t index;
+	if (conf_zone_find(run->conf, zone, &index)) {
+		found = conf_zone(run->conf, index);
+	}
+	return (zone_keys_env_t){ .conf = run->conf,
+		.policy = conf_zone_policy(run->conf, &found),
+		.kasp = run->kasp,
+		.kasp_path = run->kasp_path,
+		.zone = zone,
+		.now_s = (uint64_t)time(NULL) };
+}
+
+static bool keymgr_find_zone(keymgr_t *run, const char *text, bool opens_stores)
+{
 	knot_name_t name;
 	knot_err_t err = knot_name_scan(knot_str_of(text), knot_name_root, run->zone_wire, &name);
 	if (err != KNOT_OK) {
@@ -640,16 +683,18 @@ static bool keymgr_find_zone(keymgr_t *run, const char *text)
 	knot_name_lower(name, run->zone_wire);
 	name = knot_name_of(run->zone_wire);
 	(void)knot_name_print(name, run->zone_text);
-	if (conf_zone_find(run->conf, name, &index)) {
-		zone = conf_zone(run->conf, index);
-	}
-	run->env = (zone_keys_env_t){ .conf = run->conf,
-		.policy = conf_zone_policy(run->conf, &zone),
-		.kasp = run->kasp,
-		.kasp_path = run->kasp_path,
-		.zone = name,
-		.now_s = (uint64_t)time(NULL) };
-	return true;
+	run->env = keymgr_env_of(run, name);
+	err = opens_stores ? zone_keys_check_stores(&run->env) : KNOT_OK;
+	return err == KNOT_OK || keymgr_complain("failed to initialize KASP (%s)", knot_strerror(err));
+}
+
+/* The root stands for what isn't one zone: policy and keystores are the defaults. */
+static bool keymgr_find_subject(keymgr_t *run, const char *text, subject_t subject)
+{
+	bool is_all = strcmp(text, "-") == 0 || strcmp(text, "--") == 0;
+	run->subject = is_all ? NULL : text;
+	bool is_zone = subject == OF_ZONE || (subject == OF_ANY_ZONE && !is_all);
+	return keymgr_find_zone(run, is_zone ? text : ".", is_zone);
 }
 
 /* Hyphens and underscores are the same, and letters of both cases. */
@@ -676,7 +721,7 @@ static bool keymgr_run_command(keymgr_t *run, const char *zone, const char *comm
 		(void)keymgr_complain("invalid command '%s'", command);
 		return true;
 	}
-	if (!keymgr_open(run, true) || !keymgr_find_zone(run, zone)) {
+	if (!keymgr_open(run, true) || !keymgr_find_subject(run, zone, keymgr_subject_of(commands[i].run))) {
 		return false;
 	}
 	done_t done = commands[i].run(run);

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A PKCS #11 module for tests: SoftHSM's, of which nothing is left while the file that TOKEN_IS_GONE names exists, as
+ * if the device were unplugged: no slot has a token, and sessions that were open fail.
+ */
+#include <dlfcn.h>
+#include <p11-kit/pkcs11.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static CK_FUNCTION_LIST real, shown;
+
+static int is_gone(void)
+{
+	const char *path = getenv("TOKEN_IS_GONE");
+	return path != NULL && access(path, F_OK) == 0;
+}
+
+static CK_RV get_slot_list(CK_BBOOL with_token, CK_SLOT_ID *slots, CK_ULONG *count)
+{
+	if (is_gone() && with_token) {
+		*count = 0;
+		return CKR_OK;
+	}
+	return real.C_GetSlotList(with_token, slots, count);
+}
+
+static CK_RV get_token_info(CK_SLOT_ID slot, CK_TOKEN_INFO *info)
+{
+	return is_gone() ? CKR_TOKEN_NOT_PRESENT : real.C_GetTokenInfo(slot, info);
+}
+
+static CK_RV open_session(CK_SLOT_ID slot, CK_FLAGS flags, void *app, CK_NOTIFY notify, CK_SESSION_HANDLE *session)
+{
+	return is_gone() ? CKR_TOKEN_NOT_PRESENT : real.C_OpenSession(slot, flags, app, notify, session);
+}
+
+static CK_RV sign_init(CK_SESSION_HANDLE session, CK_MECHANISM *mechanism, CK_OBJECT_HANDLE key)
+{
+	return is_gone() ? CKR_DEVICE_REMOVED : real.C_SignInit(session, mechanism, key);
+}
+
+static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE *data, CK_ULONG len, CK_BYTE *signature, CK_ULONG *signature_len)
+{
+	return is_gone() ? CKR_DEVICE_REMOVED : real.C_Sign(session, data, len, signature, signature_len);
+}
+
+CK_RV C_GetFunctionList(CK_FUNCTION_LIST **ret_list)
+{
+	CK_C_GetFunctionList get;
+	CK_FUNCTION_LIST *list;
+	void *module = dlopen("/usr/lib/softhsm/libsofthsm2.so", RTLD_NOW);
+	*(void **)&get = module != NULL ? dlsym(module, "C_GetFunctionList") : NULL;
+	if (get == NULL || get(&list) != CKR_OK) {
+		return CKR_GENERAL_ERROR;
+	}
+	real = shown = *list;
+	shown.C_GetSlotList = get_slot_list;
+	shown.C_GetTokenInfo = get_token_info;
+	shown.C_OpenSession = open_session;
+	shown.C_SignInit = sign_init;
+	shown.C_Sign = sign;
+	*ret_list = &shown;
+	return CKR_OK;
+}
