@@ -23,29 +23,32 @@ static zone_fault_t report_fault_of(knot_err_t err)
 
 static void report_tell(const zone_check_params_t *params, const validate_fault_t *fault)
 {
-	char type[KNOT_TYPE_TEXT_MAX], detail[KNOT_TYPE_TEXT_MAX + 32] = "";
-	zone_fault_t found = report_fault_of(fault->err);
-	if (found == ZONE_FAULT_RRSIG) {
+	char type[KNOT_TYPE_TEXT_MAX], detail[KNOT_TYPE_TEXT_MAX + 32];
+	zone_found_t found = { .fault = report_fault_of(fault->err), .type = fault->type, .owner = fault->owner };
+	if (found.fault == ZONE_FAULT_RRSIG) {
 		knot_rrtype_print(fault->type, type);
 		snprintf(detail, sizeof(detail), "(record type %s)", type);
+		found.detail = detail;
 	}
-	zone_fault_tell(params, found, fault->owner, fault->type, detail);
+	zone_fault_tell(params, &found);
 }
 
 /* What is wrong with the zone as a whole, so that nothing else can be said. */
 static knot_err_t report_tell_whole(const zone_check_params_t *params, const zone_contents_t *zone, knot_err_t err)
 {
-	char detail[128] = "";
+	char detail[128];
+	zone_found_t found = {
+		.fault = report_fault_of(err), .type = KNOT_TYPE_DNSKEY, .owner = zone_node_owner(zone->apex)
+	};
+	if (err == KNOT_ENSEC3PARAM) {
+		snprintf(detail, sizeof(detail), "(%s)", knot_strerror(err));
+		found.type = KNOT_TYPE_NSEC3PARAM;
+		found.detail = detail;
+	}
 	switch ((int)err) {
 	case KNOT_ENOSIGNKEYS: return KNOT_OK;
 	case KNOT_EPUBLICKEY:
-		zone_fault_tell(params, ZONE_FAULT_DNSKEY_INVALID, zone_node_owner(zone->apex), KNOT_TYPE_DNSKEY,
-				detail);
-		return KNOT_OK;
-	case KNOT_ENSEC3PARAM:
-		snprintf(detail, sizeof(detail), "(%s)", knot_strerror(err));
-		zone_fault_tell(params, ZONE_FAULT_UNKNOWN, zone_node_owner(zone->apex), KNOT_TYPE_NSEC3PARAM, detail);
-		return KNOT_OK;
+	case KNOT_ENSEC3PARAM: zone_fault_tell(params, &found); return KNOT_OK;
 	default: return err;
 	}
 }
@@ -53,11 +56,12 @@ static knot_err_t report_tell_whole(const zone_check_params_t *params, const zon
 static void report_tell_left_out(const zone_check_params_t *params, zone_fault_t fault, uint64_t count)
 {
 	char text[160];
+	const zone_found_t found = { .fault = fault };
 	snprintf(text, sizeof(text), "check, %llu more nodes, %s", (unsigned long long)count, zone_fault_text(fault));
 	if (params->on_message != NULL) {
 		params->on_message(&(zone_message_t){ .level = ZONE_MESSAGE_WARNING,
 						   .text = text,
-						   .fault = fault,
+						   .found = &found,
 						   .more = count },
 				params->ctx);
 	}

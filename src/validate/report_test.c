@@ -23,11 +23,11 @@ static void on_message(const zone_message_t *message, void *ctx)
 {
 	messages_t *m = ctx;
 	char line[512];
-	m->counts[message->fault] += message->more > 0 ? message->more : 1;
+	m->counts[message->found->fault] += message->more > 0 ? message->more : 1;
 	m->lines++;
 	assert_int_equal(message->level, ZONE_MESSAGE_WARNING);
 	assert_int_equal(message->owner == NULL, message->more > 0);
-	int len = snprintf(line, sizeof(line), "%s|%u\n", message->text, message->type);
+	int len = snprintf(line, sizeof(line), "%s|%u\n", message->text, message->found->type);
 	if (m->len + (size_t)len < sizeof(m->text)) {
 		memcpy(m->text + m->len, line, (size_t)len + 1);
 		m->len += (size_t)len;

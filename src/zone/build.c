@@ -176,12 +176,13 @@ static knot_err_t build_check(const load_t *load, const zone_contents_t *zone, c
 static void build_tell_no_soa(const zone_build_params_t *params)
 {
 	char owner[KNOT_NAME_TEXT_MAX];
+	const zone_found_t found = { .fault = ZONE_FAULT_SOA_MISSING, .type = KNOT_TYPE_SOA, .owner = params->origin };
 	if (params->on_message != NULL) {
 		knot_name_print(params->origin, owner);
 		params->on_message(&(zone_message_t){ .level = ZONE_MESSAGE_ERROR,
 						   .text = "check, missing SOA at the zone apex",
 						   .owner = owner,
-						   .fault = ZONE_FAULT_SOA_MISSING },
+						   .found = &found },
 				params->ctx);
 	}
 }

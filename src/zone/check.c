@@ -66,7 +66,7 @@ typedef struct {
 	const zone_contents_t *zone;
 	const zone_check_params_t *params;
 	uint8_t *scratch; /* KNOT_RDATA_MAX bytes */
-	bool has_failed, is_optional, is_dnssec, is_whole;
+	bool has_failed, is_optional, is_dnssec;
 	zone_tree_iter_t *below; /* for a look at what is below a name */
 } check_t;
 
@@ -91,34 +91,46 @@ static zone_message_level_t level_of(const zone_check_params_t *params, zone_fau
 	return rows[fault].class == CLASS_MANDATORY ? ZONE_MESSAGE_ERROR : ZONE_MESSAGE_WARNING;
 }
 
-void zone_fault_tell(const zone_check_params_t *params, zone_fault_t fault, knot_name_t owner, uint16_t type,
-		const char *detail)
+bool zone_fault_has_detail(zone_fault_t fault)
+{
+	return rows[fault].has_detail;
+}
+
+void zone_fault_tell(const zone_check_params_t *params, const zone_found_t *found)
 {
 	if (params->on_message == NULL) {
 		return;
 	}
 	char name[KNOT_NAME_TEXT_MAX], text[2 * KNOT_NAME_TEXT_MAX + 128];
-	knot_name_print(owner, name);
-	snprintf(text, sizeof(text), "check, node %s, %s%s%s", name, rows[fault].text, detail[0] != '\0' ? " " : "",
-			detail);
-	params->on_message(&(zone_message_t){ .level = level_of(params, fault),
+	bool has_detail = found->detail != NULL;
+	knot_name_print(found->owner, name);
+	snprintf(text, sizeof(text), "check, node %s, %s%s%s", name, rows[found->fault].text, has_detail ? " " : "",
+			has_detail ? found->detail : "");
+	params->on_message(&(zone_message_t){ .level = level_of(params, found->fault),
 					   .text = text,
 					   .owner = name,
-					   .fault = fault,
-					   .type = type,
-					   .detail = detail,
-					   .is_detail_ours = detail[0] != '\0' && !rows[fault].has_detail },
+					   .found = found },
 			params->ctx);
 }
 
-/* type: of the records that it is about; KNOT_TYPE_ANY: all of the name. detail: "": none. */
-static void check_report(check_t *c, const zone_node_t *node, zone_fault_t fault, uint16_t type, const char *detail)
+/* A fault of one record, or of all of a type: rdata.len 0. detail NULL: none. */
+static void check_report_record(check_t *c, const zone_node_t *node, zone_fault_t fault, uint16_t type,
+		knot_bytes_t rdata, const char *detail)
 {
 	zone_checks_t checks = c->params->checks;
 	bool may_fail = checks == ZONE_CHECKS_OFF || checks == ZONE_CHECKS_ON;
 	c->has_failed = c->has_failed || rows[fault].class == CLASS_REFUSED ||
 			(rows[fault].class == CLASS_MANDATORY && may_fail);
-	zone_fault_tell(c->params, fault, zone_node_owner(node), type, detail);
+	zone_fault_tell(c->params, &(zone_found_t){ .fault = fault,
+						   .type = type,
+						   .owner = zone_node_owner(node),
+						   .rdata = rdata,
+						   .detail = detail });
+}
+
+static void check_report(check_t *c, const zone_node_t *node, zone_fault_t fault, uint16_t type, const char *detail)
+{
+	check_report_record(c, node, fault, type, (knot_bytes_t){ NULL, 0 }, detail);
 }
 
 static bool next_rdata(const check_t *c, zone_rr_iter_t *iter, knot_bytes_t *ret_rdata)
@@ -156,7 +168,7 @@ static void check_cname(check_t *c, const zone_node_t *node)
 		}
 	}
 	if (zone_rrset_rr_count(cname) > 1) {
-		check_report(c, node, ZONE_FAULT_CNAME_MULTIPLE, KNOT_TYPE_CNAME, "");
+		check_report(c, node, ZONE_FAULT_CNAME_MULTIPLE, KNOT_TYPE_CNAME, NULL);
 	}
 }
 
@@ -176,7 +188,7 @@ static void check_dname_children(check_t *c, const zone_node_t *node)
 {
 	bool is_cut = node->flags & (ZONE_NODE_CUT | ZONE_NODE_GLUE);
 	if (is_cut ? has_glue_below(c, node) : (node->flags & ZONE_NODE_CHILDREN) != 0) {
-		check_report(c, node, ZONE_FAULT_DNAME_CHILD, KNOT_TYPE_DNAME, "");
+		check_report(c, node, ZONE_FAULT_DNAME_CHILD, KNOT_TYPE_DNAME, NULL);
 	}
 }
 
@@ -188,10 +200,10 @@ static void check_dname(check_t *c, const zone_node_t *node)
 	}
 	check_dname_children(c, node);
 	if (zone_rrset_rr_count(dname) > 1) {
-		check_report(c, node, ZONE_FAULT_DNAME_MULTIPLE, KNOT_TYPE_DNAME, "");
+		check_report(c, node, ZONE_FAULT_DNAME_MULTIPLE, KNOT_TYPE_DNAME, NULL);
 	}
 	if (!(node->flags & ZONE_NODE_APEX) && has(c, node, KNOT_TYPE_NS)) {
-		check_report(c, node, ZONE_FAULT_DNAME_NS, KNOT_TYPE_DNAME, "");
+		check_report(c, node, ZONE_FAULT_DNAME_NS, KNOT_TYPE_DNAME, NULL);
 	}
 }
 
@@ -201,16 +213,16 @@ static void check_apex(check_t *c, const zone_node_t *node)
 		return;
 	}
 	if (zone_rrset_rr_count(rrset_of(c, node, KNOT_TYPE_SOA)) > 1) {
-		check_report(c, node, ZONE_FAULT_SOA_MULTIPLE, KNOT_TYPE_SOA, "");
+		check_report(c, node, ZONE_FAULT_SOA_MULTIPLE, KNOT_TYPE_SOA, NULL);
 	}
 	if (has(c, node, KNOT_TYPE_DS)) {
-		check_report(c, node, ZONE_FAULT_DS_APEX, KNOT_TYPE_DS, "");
+		check_report(c, node, ZONE_FAULT_DS_APEX, KNOT_TYPE_DS, NULL);
 	}
 	if (has(c, node, ZONE_TYPE_DELEG)) {
-		check_report(c, node, ZONE_FAULT_DELEG_APEX, ZONE_TYPE_DELEG, "");
+		check_report(c, node, ZONE_FAULT_DELEG_APEX, ZONE_TYPE_DELEG, NULL);
 	}
 	if (!has(c, node, KNOT_TYPE_NS)) {
-		check_report(c, node, ZONE_FAULT_NS_APEX, KNOT_TYPE_SOA, "");
+		check_report(c, node, ZONE_FAULT_NS_APEX, KNOT_TYPE_SOA, NULL);
 	}
 }
 
@@ -247,13 +259,14 @@ static bool is_reachable(const check_t *c, const zone_node_t *node, knot_name_t 
 }
 
 /* Reports a fault with the record that is its cause. */
-static void report_target(check_t *c, const zone_node_t *node, zone_fault_t fault, uint16_t type, knot_name_t target)
+static void report_target(check_t *c, const zone_node_t *node, zone_fault_t fault, uint16_t type, knot_bytes_t rdata,
+		knot_name_t target)
 {
 	char name[KNOT_NAME_TEXT_MAX], word[KNOT_TYPE_TEXT_MAX], detail[KNOT_NAME_TEXT_MAX + KNOT_TYPE_TEXT_MAX + 8];
 	knot_name_print(target, name);
 	knot_rrtype_print(type, word);
 	snprintf(detail, sizeof(detail), "(%s %s)", word, name);
-	check_report(c, node, fault, type, detail);
+	check_report_record(c, node, fault, type, rdata, detail);
 }
 
 /* True if the name (lower case) owns a CNAME in this zone. */
@@ -284,7 +297,7 @@ static void check_aliases(check_t *c, const zone_node_t *node)
 			knot_name_t target = knot_name_of(rdata.data + targets[i].name_at);
 			knot_name_lower(target, lower);
 			if (is_alias(c, (knot_name_t){ lower, target.len, target.label_count })) {
-				report_target(c, node, ZONE_FAULT_TARGET_ALIAS, targets[i].type, target);
+				report_target(c, node, ZONE_FAULT_TARGET_ALIAS, targets[i].type, rdata, target);
 			}
 		}
 	}
@@ -302,7 +315,7 @@ static void check_glue(check_t *c, const zone_node_t *node)
 		knot_name_t server = knot_name_of(rdata.data);
 		knot_name_lower(server, lower);
 		if (!is_reachable(c, node, (knot_name_t){ lower, server.len, server.label_count })) {
-			report_target(c, node, ZONE_FAULT_GLUE, KNOT_TYPE_NS, server);
+			report_target(c, node, ZONE_FAULT_GLUE, KNOT_TYPE_NS, rdata, server);
 		}
 	}
 }
@@ -327,8 +340,8 @@ static void check_ds(check_t *c, const zone_node_t *node)
 			char detail[48];
 			snprintf(detail, sizeof(detail), "(keytag %u, algorithm %u)", load_be16(rdata.data),
 					rdata.data[3]);
-			check_report(c, node, want == 0 ? ZONE_FAULT_DS_ALGORITHM : ZONE_FAULT_DS_LEN, KNOT_TYPE_DS,
-					detail);
+			check_report_record(c, node, want == 0 ? ZONE_FAULT_DS_ALGORITHM : ZONE_FAULT_DS_LEN,
+					KNOT_TYPE_DS, rdata, detail);
 		}
 	}
 }
@@ -344,10 +357,11 @@ static void check_nsec3param(check_t *c, const zone_node_t *apex)
 	zone_rr_iter_t iter = zone_rr_begin(apex, set, false);
 	for (knot_bytes_t rdata; next_rdata(c, &iter, &rdata);) {
 		if (rdata.data[1] != 0) {
-			check_report(c, apex, ZONE_FAULT_NSEC3PARAM_FLAGS, KNOT_TYPE_NSEC3PARAM, "");
+			check_report_record(c, apex, ZONE_FAULT_NSEC3PARAM_FLAGS, KNOT_TYPE_NSEC3PARAM, rdata, NULL);
 		}
 		if (rdata.data[0] != 1) {
-			check_report(c, apex, ZONE_FAULT_NSEC3PARAM_ALGORITHM, KNOT_TYPE_NSEC3PARAM, "");
+			check_report_record(
+					c, apex, ZONE_FAULT_NSEC3PARAM_ALGORITHM, KNOT_TYPE_NSEC3PARAM, rdata, NULL);
 		}
 	}
 }
@@ -419,7 +433,7 @@ static void check_submitted(check_t *c, submission_t *s)
 		bool deletes = is_delete(KNOT_TYPE_CDNSKEY, rdata);
 		s->cdnskey_deletes += deletes;
 		if (!deletes && !cdnskey_matches(s, rdata)) {
-			check_report(c, s->apex, ZONE_FAULT_CDNSKEY_MISMATCH, KNOT_TYPE_CDNSKEY, "");
+			check_report_record(c, s->apex, ZONE_FAULT_CDNSKEY_MISMATCH, KNOT_TYPE_CDNSKEY, rdata, NULL);
 		}
 	}
 	iter = zone_rr_begin(s->apex, s->cds, false);
@@ -427,7 +441,7 @@ static void check_submitted(check_t *c, submission_t *s)
 		bool deletes = is_delete(KNOT_TYPE_CDS, rdata);
 		s->cds_deletes += deletes;
 		if (!deletes && !cds_matches(s, rdata)) {
-			check_report(c, s->apex, ZONE_FAULT_CDS_MISMATCH, KNOT_TYPE_CDS, "");
+			check_report_record(c, s->apex, ZONE_FAULT_CDS_MISMATCH, KNOT_TYPE_CDS, rdata, NULL);
 		}
 	}
 	/* Both, and no other record. */
@@ -435,10 +449,10 @@ static void check_submitted(check_t *c, submission_t *s)
 	bool is_alone = s->cds_deletes == zone_rrset_rr_count(s->cds) &&
 			s->cdnskey_deletes == zone_rrset_rr_count(s->cdnskey);
 	if (deletes && !is_alone) {
-		check_report(c, s->apex, ZONE_FAULT_CDS_DELETE, KNOT_TYPE_CDNSKEY, "");
+		check_report(c, s->apex, ZONE_FAULT_CDS_DELETE, KNOT_TYPE_CDNSKEY, NULL);
 	}
 	if (zone_rrset_rr_count(s->cds) < zone_rrset_rr_count(s->cdnskey)) {
-		check_report(c, s->apex, ZONE_FAULT_CDNSKEY_ALONE, KNOT_TYPE_CDNSKEY, "");
+		check_report(c, s->apex, ZONE_FAULT_CDNSKEY_ALONE, KNOT_TYPE_CDNSKEY, NULL);
 	}
 }
 
@@ -449,13 +463,13 @@ static knot_err_t check_submission(check_t *c, const zone_node_t *apex)
 		.cdnskey = rrset_of(c, apex, KNOT_TYPE_CDNSKEY),
 		.dnskey = rrset_of(c, apex, KNOT_TYPE_DNSKEY) };
 	if (s.cds == NULL && s.cdnskey != NULL) {
-		check_report(c, apex, ZONE_FAULT_CDS_MISSING, KNOT_TYPE_CDNSKEY, "");
+		check_report(c, apex, ZONE_FAULT_CDS_MISSING, KNOT_TYPE_CDNSKEY, NULL);
 	}
 	if (s.cds != NULL && s.cdnskey == NULL) {
-		check_report(c, apex, ZONE_FAULT_CDNSKEY_MISSING, KNOT_TYPE_CDS, "");
+		check_report(c, apex, ZONE_FAULT_CDNSKEY_MISSING, KNOT_TYPE_CDS, NULL);
 	}
 	if (s.dnskey == NULL) {
-		check_report(c, apex, ZONE_FAULT_DNSKEY_MISSING, KNOT_TYPE_SOA, "");
+		check_report(c, apex, ZONE_FAULT_DNSKEY_MISSING, KNOT_TYPE_SOA, NULL);
 	}
 	if (s.cds == NULL || s.cdnskey == NULL) {
 		return KNOT_OK;
@@ -499,7 +513,7 @@ static knot_err_t check_node(check_t *c, const zone_node_t *node)
 	check_apex(c, node);
 	check_cname(c, node);
 	check_dname(c, node);
-	if (c->is_optional || (c->is_whole && (node->flags & ZONE_NODE_APEX))) {
+	if (c->is_optional || (node->flags & ZONE_NODE_APEX)) {
 		check_glue(c, node);
 	}
 	if (c->is_optional) {
@@ -589,8 +603,7 @@ knot_err_t zone_check_names(
 	check_t c = { .zone = zone,
 		.params = params,
 		.is_optional = params->checks >= ZONE_CHECKS_ON,
-		.is_dnssec = zone_check_has_dnssec(zone, params),
-		.is_whole = names == NULL };
+		.is_dnssec = zone_check_has_dnssec(zone, params) };
 	zone_tree_iter_t *iter = malloc(sizeof(*iter));
 	c.below = malloc(sizeof(*c.below));
 	c.scratch = malloc(KNOT_RDATA_MAX);

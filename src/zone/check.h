@@ -29,7 +29,7 @@ typedef enum {
 
 /** What is wrong, in the order of Knot's summaries. */
 typedef enum {
-	ZONE_FAULT_NONE, /* a message is about something else */
+	ZONE_FAULT_NONE,
 	ZONE_FAULT_SOA_MISSING,
 	ZONE_FAULT_SOA_MULTIPLE,
 	ZONE_FAULT_CNAME_BESIDE,
@@ -74,20 +74,26 @@ typedef enum {
 	ZONE_MESSAGE_ERROR,
 } zone_message_level_t;
 
+/** A fault and its place. */
+typedef struct zone_found {
+	zone_fault_t fault;
+	uint16_t type;      /* of the owner's records that it is about; 0 or KNOT_TYPE_ANY: all of them */
+	knot_name_t owner;  /* in the zone */
+	knot_bytes_t rdata; /* of the record that it is about, names in any case; len 0: all of the type */
+	const char *detail; /* "(keytag 1, algorithm 2)"; NULL: none */
+} zone_found_t;
+
 /** A line for the log, and what it is about as far as that is known. Strings are valid during the call. */
 typedef struct {
 	zone_message_level_t level;
-	const char *text;    /* the whole, without zone name and severity */
-	const char *file;    /* NULL: not known */
-	uint64_t line;       /* of the file; 0: not known */
-	const char *owner;   /* NULL: not about one name */
-	const char *reason;  /* NULL: the text has all */
-	const char *hint;    /* what is probably meant, to stand behind the text; NULL: nothing */
-	zone_fault_t fault;  /* that a check found */
-	uint16_t type;       /* of the owner's records that the fault is about; 0 or KNOT_TYPE_ANY: all of them */
-	const char *detail;  /* of the fault, "(keytag 1, algorithm 2)"; NULL or "": none */
-	bool is_detail_ours; /* Knot has no detail there */
-	uint64_t more;       /* not 0: so many more of the same kind aren't told of one by one; there is no owner */
+	const char *text;               /* the whole, without zone name and severity */
+	const char *file;               /* NULL: not known */
+	uint64_t line;                  /* of the file; 0: not known */
+	const char *owner;              /* NULL: not about one name */
+	const char *reason;             /* NULL: the text has all */
+	const char *hint;               /* what is probably meant, to stand behind the text; NULL: nothing */
+	const struct zone_found *found; /* what a check found; NULL: the message is about something else */
+	uint64_t more; /* not 0: so many more like `found` aren't told of one by one; there is no owner */
 } zone_message_t;
 
 typedef void (*zone_message_cb)(const zone_message_t *message, void *ctx);
@@ -109,10 +115,11 @@ const char *zone_fault_text(zone_fault_t fault);
 /** Whether it makes a zone unusable. */
 bool zone_fault_is_serious(zone_fault_t fault);
 
-/** Tell of a fault at the level that it has with these parameters. owner: in the zone. type, detail: as in
- * zone_message_t, but not NULL. */
-void zone_fault_tell(const zone_check_params_t *params, zone_fault_t fault, knot_name_t owner, uint16_t type,
-		const char *detail);
+/** Whether Knot has details of such faults; if not, they are ours. */
+bool zone_fault_has_detail(zone_fault_t fault);
+
+/** Tell of a fault at the level that it has with these parameters. */
+void zone_fault_tell(const zone_check_params_t *params, const zone_found_t *found);
 
 /** Whether DNSSEC of this version is to be checked, and so its signatures be proven. */
 bool zone_check_has_dnssec(const zone_contents_t *zone, const zone_check_params_t *params);

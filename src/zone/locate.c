@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/zone/locate.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,21 +15,19 @@ static char *locate_copy(const char *text)
 	return text != NULL ? strdup(text) : NULL;
 }
 
-static void locate_name(zone_located_t *kept)
+/* What there is no memory for isn't looked for. */
+static void locate_keep_found(zone_located_t *kept, const zone_found_t *found)
 {
-	uint8_t wire[KNOT_NAME_MAX];
-	const char *owner = kept->message.owner;
-	if (owner == NULL || knot_name_scan(knot_str_of(owner), knot_name_root, wire, &kept->name) != KNOT_OK) {
-		kept->name.len = 0;
-		return;
+	kept->found = *found;
+	kept->message.found = &kept->found;
+	kept->found.detail = locate_copy(found->detail);
+	knot_name_lower(found->owner, kept->owner);
+	kept->found.owner.wire = kept->owner;
+	uint8_t *rdata = found->rdata.len > 0 ? malloc(found->rdata.len) : NULL;
+	if (rdata != NULL) {
+		memcpy(rdata, found->rdata.data, found->rdata.len);
 	}
-	kept->wire = malloc(kept->name.len);
-	if (kept->wire == NULL) {
-		kept->name.len = 0;
-		return;
-	}
-	knot_name_lower(kept->name, kept->wire);
-	kept->name.wire = kept->wire;
+	kept->found.rdata = (knot_bytes_t){ rdata, rdata != NULL ? found->rdata.len : 0 };
 }
 
 void zone_locate_add(const zone_message_t *message, void *ctx)
@@ -54,23 +53,24 @@ void zone_locate_add(const zone_message_t *message, void *ctx)
 	kept->message = *message;
 	kept->message.text = text;
 	kept->message.owner = locate_copy(message->owner);
-	kept->message.detail = locate_copy(message->detail);
-	locate_name(kept);
+	if (message->found != NULL) {
+		locate_keep_found(kept, message->found);
+	}
 }
 
 /* ---- The scan ---- */
 
 static int located_compare_name(const zone_located_t *a, knot_name_t name)
 {
-	size_t len = a->name.len < name.len ? a->name.len : name.len;
-	int order = memcmp(a->wire, name.wire, len);
-	return order != 0 ? order : (int)a->name.len - (int)name.len;
+	knot_name_t owner = a->found.owner;
+	int order = memcmp(owner.wire, name.wire, owner.len < name.len ? owner.len : name.len);
+	return order != 0 ? order : (int)owner.len - (int)name.len;
 }
 
 static int located_compare(const void *a, const void *b)
 {
 	const zone_located_t *const *x = a, *const *y = b;
-	return located_compare_name(*x, (*y)->name);
+	return located_compare_name(*x, (*y)->found.owner);
 }
 
 /* Where the messages of a name begin and end. */
@@ -94,18 +94,37 @@ static void locate_find(zone_locate_t *locate, knot_name_t owner)
 	}
 }
 
+/* Names are stored in lower case; what isn't one differs in more than case. */
+static bool is_same_rdata(knot_bytes_t a, knot_bytes_t b)
+{
+	bool is_same = a.len == b.len;
+	for (size_t i = 0; is_same && i < a.len; i++) {
+		is_same = tolower(a.data[i]) == tolower(b.data[i]);
+	}
+	return is_same;
+}
+
+/* The best fit that a message can have. */
+static zone_located_kind_t located_best(const zone_found_t *found)
+{
+	if (found->type == 0 || found->type == KNOT_TYPE_ANY) {
+		return ZONE_LOCATED_OWNER;
+	}
+	return found->rdata.len > 0 ? ZONE_LOCATED_RECORD : ZONE_LOCATED_TYPE;
+}
+
 static void located_note(zone_located_t *kept, const knot_zone_record_t *record, size_t *missing)
 {
-	uint16_t type = kept->message.type;
-	bool is_any = type == 0 || type == KNOT_TYPE_ANY;
-	if (kept->owner_line == 0) {
-		kept->owner_line = record->line;
-		kept->owner_file = strdup(record->file);
+	const zone_found_t *found = &kept->found;
+	zone_located_kind_t best = located_best(found), kind = ZONE_LOCATED_OWNER;
+	if (best != ZONE_LOCATED_OWNER && record->type == found->type) {
+		kind = is_same_rdata(found->rdata, record->rdata) ? best : ZONE_LOCATED_TYPE;
 	}
-	if (kept->line == 0 && (is_any || type == record->type)) {
-		kept->line = record->line;
-		kept->file = strdup(record->file);
-		(*missing)--;
+	zone_located_line_t *line = &kept->lines[kind];
+	if (line->line == 0) {
+		line->line = record->line;
+		line->file = strdup(record->file);
+		*missing -= kind == best;
 	}
 }
 
@@ -149,7 +168,7 @@ static void locate_scan(zone_locate_t *locate)
 		return;
 	}
 	for (size_t i = 0; i < locate->count; i++) {
-		if (locate->messages[i].name.len > 0) {
+		if (locate->messages[i].message.found != NULL && locate->messages[i].found.owner.len > 0) {
 			locate->by_name[locate->name_count++] = &locate->messages[i];
 		}
 	}
@@ -169,17 +188,32 @@ static void locate_scan(zone_locate_t *locate)
 static void locate_tell_one(const zone_locate_t *locate, const zone_located_t *kept)
 {
 	char text[4096];
-	uint64_t line = kept->line != 0 ? kept->line : kept->owner_line;
-	const char *file = kept->line != 0 ? kept->file : kept->owner_file;
 	zone_message_t told = kept->message;
-	if (line != 0 && file != NULL) {
-		snprintf(text, sizeof(text), "%s, file '%s', line %llu", told.text, file, (unsigned long long)line);
+	unsigned kind = ZONE_LOCATED_KINDS;
+	while (kind > 0 && kept->lines[kind - 1].file == NULL) {
+		kind--;
+	}
+	if (kind > 0) {
+		const zone_located_line_t *line = &kept->lines[kind - 1];
+		snprintf(text, sizeof(text), "%s, file '%s', line %llu", told.text, line->file,
+				(unsigned long long)line->line);
 		told.text = text;
-		told.file = file;
-		told.line = line;
+		told.file = line->file;
+		told.line = line->line;
 	}
 	if (locate->on_message != NULL) {
 		locate->on_message(&told, locate->ctx);
+	}
+}
+
+static void located_done(zone_located_t *kept)
+{
+	free((char *)kept->message.text);
+	free((char *)kept->message.owner);
+	free((char *)kept->found.detail);
+	free((uint8_t *)kept->found.rdata.data);
+	for (unsigned i = 0; i < ZONE_LOCATED_KINDS; i++) {
+		free(kept->lines[i].file);
 	}
 }
 
@@ -189,14 +223,8 @@ void zone_locate_tell(zone_locate_t *locate)
 		locate_scan(locate);
 	}
 	for (size_t i = 0; i < locate->count; i++) {
-		zone_located_t *kept = &locate->messages[i];
-		locate_tell_one(locate, kept);
-		free((char *)kept->message.text);
-		free((char *)kept->message.owner);
-		free((char *)kept->message.detail);
-		free(kept->wire);
-		free(kept->file);
-		free(kept->owner_file);
+		locate_tell_one(locate, &locate->messages[i]);
+		located_done(&locate->messages[i]);
 	}
 	free(locate->messages);
 	locate->messages = NULL;

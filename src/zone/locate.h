@@ -16,13 +16,21 @@
 
 enum { ZONE_LOCATE_MAX = 1000 }; /* messages: a log gets 20 of a zone, a person reads no more at once */
 
+/** How well a record fits to a message: each fits better than the ones before. */
+typedef enum { ZONE_LOCATED_OWNER, ZONE_LOCATED_TYPE, ZONE_LOCATED_RECORD, ZONE_LOCATED_KINDS } zone_located_kind_t;
+
+/** Zero: not found yet. */
+typedef struct {
+	uint64_t line;
+	char *file; /* owned */
+} zone_located_line_t;
+
 /** One message that waits. */
 typedef struct {
-	zone_message_t message;    /* its strings are owned */
-	uint8_t *wire;             /* owned: of the owner, lower case */
-	knot_name_t name;          /* len 0: it isn't about a name */
-	uint64_t line, owner_line; /* of the first record of the type, and of any; 0: not found yet */
-	char *file, *owner_file;   /* owned */
+	zone_message_t message; /* its strings are owned */
+	zone_found_t found;     /* what `message` has; its parts are owned */
+	uint8_t owner[KNOT_NAME_MAX];
+	zone_located_line_t lines[ZONE_LOCATED_KINDS];
 } zone_located_t;
 
 /** Begins zeroed but for the first ones; ends with zone_locate_tell(). */

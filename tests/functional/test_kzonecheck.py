@@ -8,6 +8,7 @@ import re
 import subprocess
 import time
 
+import dns.zone
 import pytest
 
 from harness.server import built
@@ -282,6 +283,16 @@ def test_lines(directory):
     assert " line " not in run(directory / "example.zone").stderr
 
 
+def test_lines_of_records(directory):
+    """The record's own line, if the fault is one record's; names may have capitals."""
+    path = write(directory, HEAD + f"b NS NS.B\na NS ns.b\n  NS Ns.Nowhere\na DS 2 8 1 {DS}\na TXT x\na DS (\n1\n8 1 00 )\na DS 3 8 1 00\n  DS 3 8 1 01\n")
+    lines = run("-l", path).stderr.splitlines()
+    wanted = [("a", "missing glue record (NS ns.nowhere.example.)", 7),
+              ("a", "invalid digest length in DS (keytag 1, algorithm 1)", 10), ("a", "invalid digest length in DS (keytag 3, algorithm 1)", 13),
+              ("a", "invalid digest length in DS (keytag 3, algorithm 1)", 14), ("b", "missing glue record (NS ns.b.example.)", 5)]
+    assert lines[:6] == [f"[{owner}.example.] {text}, file '{path}', line {line}" for owner, text, line in wanted] + [""]
+
+
 def test_many_lines(directory):
     """In order, however many there are."""
     path = write(directory, HEAD + "".join(f"n{i:04} CNAME a\nn{i:04} CNAME b\n" for i in range(1200)))
@@ -398,15 +409,24 @@ def test_dnssec(directory, value, is_on):
     assert run("-d", value, write(directory, HEAD)).returncode == is_on
 
 
+def with_zonemd(records):
+    placeholder = "@ ZONEMD 1 1 1 " + 96 * "0" + "\n"
+    zone = dns.zone.from_text(HEAD + records + placeholder, origin="example.", relativize=False)
+    return HEAD + records + f"@ ZONEMD {zone.compute_digest(dns.zone.DigestHashAlgorithm.SHA384).to_text()}\n"
+
+
 def test_zonemd(directory):
-    """What is found of the digest stands for all but faults that make the zone unusable."""
-    (directory / "knot.conf").write_text(f"database:\n  storage: {directory}\npolicy:\n  - id: p\nzone:\n  - domain: example\n    storage: {directory}\n"
-                                         "    dnssec-policy: p\n    zonemd-generate: zonemd-sha384\n")
-    digest = "@ ZONEMD 1 1 1 000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000\n"
-    path = write(directory, HEAD)
-    assert run("-z", path).returncode == 1 and run("-z", path).stderr.startswith("error: invalid ZONEMD")
-    path = write(directory, HEAD + digest)
-    assert run("-z", path).returncode == 1 and run(path).returncode == 0
+    """As in Knot DNS, what is found of the digest stands for all but faults that make the zone unusable."""
+    unglued, unusable = "a NS ns.a\n", "c CNAME a\nc CNAME b\n"
+    assert run("-z", write(directory, with_zonemd(""))).returncode == 0
+    done = run("-z", write(directory, with_zonemd(unglued)))
+    assert (done.returncode, done.stderr) == (0, printed([("a", "missing glue record")], ORDER))
+    assert run(directory / "example.zone").returncode == 1
+    assert run("-z", write(directory, with_zonemd(unusable))).returncode == 1
+    for text, error in ((HEAD, "not exists"), (with_zonemd("") + "www A 192.0.2.9\n", "malformed data")):
+        done = run("-z", write(directory, text))
+        assert (done.returncode, done.stderr) == (1, f"error: invalid ZONEMD ({error})\n")
+        assert run(directory / "example.zone").returncode == 0
 
 
 def test_usage():

@@ -54,20 +54,11 @@ static void run_touch(const run_t *run, const world_step_t *step, said_touched_t
 	}
 }
 
-static bool run_is_dnssec(const zone_contents_t *zone)
-{
-	return zone->is_signed || zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_DNSKEY) != NULL;
-}
-
-static const char *run_said_fault(
-		run_t *run, const zone_contents_t *want, const world_step_t *step, const char **ret_text)
+static const char *run_said_fault(run_t *run, const world_step_t *step, const char **ret_text)
 {
 	static said_touched_t touched; /* large */
 	said_t *whole = &run->said[1 - run->now], *commit = &run->said[2];
 	run_touch(run, step, &touched);
-	touched.is_other_denial = run_is_dnssec(run->zone) != run_is_dnssec(want) ||
-				  run->zone->has_nsec != want->has_nsec ||
-				  zone_nsec3_params(run->zone)->algorithm != zone_nsec3_params(want)->algorithm;
 	return said_fault(commit, whole, &run->said[run->now], &touched, ret_text);
 }
 
@@ -205,8 +196,7 @@ static run_outcome_t run_compare(run_t *run, zone_contents_t **zone, zone_conten
 	knot_name_t at = world_origin;
 	const char *text = "", *fault = run->is_answers_only ? NULL : same_fault(*zone, want, 1, 0, &at);
 	if (fault == NULL && run->fault == NULL) {
-		fault = (*zone)->max_ttl < want->max_ttl ? "max_ttl is too low"
-							 : run_said_fault(run, want, step, &text);
+		fault = (*zone)->max_ttl < want->max_ttl ? "max_ttl is too low" : run_said_fault(run, step, &text);
 		fault = fault == NULL ? use_fault(*zone) : fault;
 	}
 	if (fault != NULL) {

@@ -26,7 +26,6 @@ void said_add(const zone_message_t *message, void *said);
 typedef struct {
 	size_t count;
 	char owners[SAID_OWNERS_MAX][SAID_TEXT_MAX];
-	bool is_other_denial; /* the apex says now that the zone is signed, or isn't, or how names are denied */
 } said_touched_t;
 
 void said_touch(said_touched_t *touched, knot_name_t owner);

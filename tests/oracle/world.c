@@ -161,7 +161,7 @@ void world_make(world_t *w, uint64_t seed)
 	(void)world_number(&random);
 	memset(w, 0, sizeof(*w));
 	w->params = (zone_build_params_t){ .origin = world_origin, .default_ttl = 60, .now_s = CHAIN_NOW_S };
-	w->params.checks = world_draw(&random, 4) > 0   ? ZONE_CHECKS_SOFT
+	w->params.checks = world_draw(&random, 4) > 0   ? ZONE_CHECKS_REPORT
 			   : world_draw(&random, 3) > 0 ? ZONE_CHECKS_ON
 							: ZONE_CHECKS_OFF;
 	w->is_signed = world_draw(&random, 5) < 2;
@@ -190,7 +190,7 @@ void world_make(world_t *w, uint64_t seed)
 void world_begin(const world_t *w, uint64_t *random, world_state_t *ret_state)
 {
 	memset(ret_state, 0, sizeof(*ret_state));
-	for (size_t i = 0; i < w->count && w->params.checks == ZONE_CHECKS_SOFT; i++) {
+	for (size_t i = 0; i < w->count && w->params.checks == ZONE_CHECKS_REPORT; i++) {
 		ret_state->is_in[i] = world_draw(random, 2);
 	}
 	ret_state->chain = w->is_signed ? (uint8_t)(1 + world_draw(random, CHAIN_COUNT - 1)) : CHAIN_NONE;

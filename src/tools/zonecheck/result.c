@@ -40,25 +40,25 @@ static void json_add(result_t *result, const zone_message_t *message)
 {
 	knot_json_t *json = &result->json;
 	char type[KNOT_TYPE_TEXT_MAX] = "";
-	bool is_fault = message->fault != ZONE_FAULT_NONE;
-	if (is_fault && message->type != 0 && message->type != KNOT_TYPE_ANY) {
-		knot_rrtype_print(message->type, type);
+	const zone_found_t *found = message->found;
+	if (found != NULL && found->type != 0 && found->type != KNOT_TYPE_ANY) {
+		knot_rrtype_print(found->type, type);
 	}
 	knot_json_open(json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINE);
 	knot_json_text(json, "level", level_names[message->level]);
-	knot_json_text(json, "text", is_fault ? zone_fault_text(message->fault) : message->text);
+	knot_json_text(json, "text", found != NULL ? zone_fault_text(found->fault) : message->text);
 	json_optional(json, "owner", message->owner);
 	json_optional(json, "type", type);
-	json_optional(json, "detail", message->detail);
+	json_optional(json, "detail", found != NULL ? found->detail : NULL);
 	json_optional(json, "reason", message->reason);
 	json_optional(json, "hint", message->hint);
 	json_optional(json, "file", message->file);
 	if (message->line > 0) {
 		knot_json_uint(json, "line", message->line);
 	}
-	if (is_fault) {
+	if (found != NULL) {
 		knot_json_uint(json, "count", message->more > 0 ? message->more : 1);
-		knot_json_bool(json, "serious", zone_fault_is_serious(message->fault));
+		knot_json_bool(json, "serious", zone_fault_is_serious(found->fault));
 	}
 	knot_json_close(json);
 }
@@ -87,14 +87,14 @@ static void json_end(result_t *result, bool is_good)
 
 static void text_add_fault(const result_t *result, const zone_message_t *message)
 {
-	const char *text = zone_fault_text(message->fault);
+	const zone_found_t *found = message->found;
+	const char *text = zone_fault_text(found->fault);
 	if (message->more > 0) {
 		fprintf(stderr, "%" PRIu64 " more: %s\n", message->more, text);
 		return;
 	}
-	bool has_detail = message->detail != NULL && message->detail[0] != '\0' &&
-			  (result->has_lines || !message->is_detail_ours);
-	fprintf(stderr, "[%s] %s%s%s", message->owner, text, has_detail ? " " : "", has_detail ? message->detail : "");
+	bool has_detail = found->detail != NULL && (result->has_lines || zone_fault_has_detail(found->fault));
+	fprintf(stderr, "[%s] %s%s%s", message->owner, text, has_detail ? " " : "", has_detail ? found->detail : "");
 	if (result->has_lines && message->line > 0) {
 		fprintf(stderr, ", file '%s', line %" PRIu64, message->file, message->line);
 	}
@@ -132,15 +132,15 @@ static void text_end(const result_t *result)
 void result_add(const zone_message_t *message, void *ctx)
 {
 	result_t *result = ctx;
-	bool is_fault = message->fault != ZONE_FAULT_NONE;
-	if (is_fault) {
-		result->counts[message->fault] += message->more > 0 ? message->more : 1;
+	const zone_found_t *found = message->found;
+	if (found != NULL) {
+		result->counts[found->fault] += message->more > 0 ? message->more : 1;
 		result->has_faults = true;
-		result->is_serious = result->is_serious || zone_fault_is_serious(message->fault);
+		result->is_serious = result->is_serious || zone_fault_is_serious(found->fault);
 	}
 	if (result->is_json) {
 		json_add(result, message);
-	} else if (is_fault) {
+	} else if (found != NULL) {
 		text_add_fault(result, message);
 	} else {
 		text_add_other(result, message);
