@@ -54,7 +54,7 @@ unsigned validate_kind(knot_err_t err)
 
 static bool is_same_fault(const validate_fault_t *a, const validate_fault_t *b)
 {
-	return a->err == b->err && a->type == b->type && a->owner.wire == b->owner.wire && a->owner.len == b->owner.len;
+	return a->err == b->err && a->type == b->type && knot_name_eq(a->owner, b->owner);
 }
 
 static knot_err_t checker_list(validate_list_t *all, const validate_fault_t *fault)

@@ -384,6 +384,36 @@ static int listed_compare(const void *a, const void *b)
 	return x->order != y->order ? (x->order > y->order) - (x->order < y->order) : (x->at > y->at) - (x->at < y->at);
 }
 
+static int listed_compare_fault(const validate_fault_t *a, const validate_fault_t *b)
+{
+	size_t len = a->owner.len < b->owner.len ? a->owner.len : b->owner.len;
+	int order = memcmp(a->owner.wire, b->owner.wire, len);
+	order = order != 0 ? order : (int)a->owner.len - (int)b->owner.len;
+	order = order != 0 ? order : (int)a->type - (int)b->type;
+	return order != 0 ? order : (int)a->err - (int)b->err;
+}
+
+static int listed_compare_place(const void *a, const void *b)
+{
+	const listed_t *x = a, *y = b;
+	int order = listed_compare_fault(&x->fault, &y->fault);
+	return order != 0 ? order : listed_compare(a, b);
+}
+
+/* What is wrong with a name is found there, and by others from names below it. */
+static size_t listed_drop_repeated(listed_t *listed, size_t count)
+{
+	size_t kept = 0;
+	qsort(listed, count, sizeof(*listed), listed_compare_place);
+	for (size_t i = 0; i < count; i++) {
+		if (kept == 0 || listed_compare_fault(&listed[kept - 1].fault, &listed[i].fault) != 0) {
+			listed[kept++] = listed[i];
+		}
+	}
+	qsort(listed, kept, sizeof(*listed), listed_compare);
+	return kept;
+}
+
 static size_t run_collect(const validate_run_t *run, listed_t *listed)
 {
 	size_t count = 0;
@@ -393,8 +423,7 @@ static size_t run_collect(const validate_run_t *run, listed_t *listed)
 			listed[count++] = (listed_t){ all->list[j].fault, all->list[j].order, j };
 		}
 	}
-	qsort(listed, count, sizeof(*listed), listed_compare);
-	return count;
+	return listed_drop_repeated(listed, count);
 }
 
 static knot_err_t run_list(const validate_run_t *run, validate_faults_t *faults)

@@ -150,6 +150,12 @@ def test_apex_of_signed(directory, records):
     assert run(path).returncode == 0  # no signature
 
 
+def test_no_name_server(directory):
+    path = write(directory, HEAD.replace("@ NS ns\n", ""))
+    assert run(path).stderr == printed([("example", "missing NS at the zone apex")], ORDER)
+    assert words_of_36(run("-o", "example", path, program=PEER).stdout) == run(path).stderr
+
+
 def test_no_key(directory):
     path = write(directory, HEAD + "@ RRSIG SOA 13 1 60 20300101000000 20200101000000 1 example. AAAA\n")
     assert run(path).stderr == printed([("example", "missing DNSKEY")], ORDER)
@@ -161,13 +167,32 @@ def test_no_key(directory):
 SIGNED = HEAD + "www A 192.0.2.2\nwww AAAA ::1\na.b.c TXT x\nsub NS ns.sub\nns.sub A 192.0.2.5\nsec NS out.\nsec DS 1 8 1 " + DS + "\n"
 
 
-def sign(directory, nsec3):
+def sign(directory, nsec3, more=""):
     (directory / "knot.conf").write_text(f"database:\n  storage: {directory}\npolicy:\n  - id: p\n    rrsig-lifetime: 14d\n    nsec3: {'off' if nsec3 == 'off' else 'on'}\n"
                                          f"    nsec3-opt-out: {'on' if nsec3 == 'opt-out' else 'off'}\n    cds-cdnskey-publish: none\n"
                                          f"zone:\n  - domain: example\n    storage: {directory}\n    dnssec-policy: p\n")
-    write(directory, SIGNED)
+    write(directory, SIGNED + more)
     subprocess.run([built("kzonesign", "tools"), "-c", directory / "knot.conf", "example"], check=True, capture_output=True)
     return (directory / "example.zone").read_text()
+
+
+def test_parents(directory):
+    """A name that lacks its NSEC3 is told of once, not again for each name below it."""
+    text = sign(directory, "on", "".join(f"n{i}.p.q A 192.0.2.1\n" for i in range(4)))
+    empty = re.findall(r"(?m)^(\S+\.example\.)\s+\d+\s+NSEC3\t1 0 0 \S+ \w+ *$", text)
+    assert len(empty) == 4  # q, p.q, c, b.c
+    for jobs in ("1", "2"):
+        done = run("-o", "example", "-j", jobs, write(directory, without("|".join(rf"^{owner}" for owner in empty), text), "parents"))
+        missing = re.findall(r"(?m)^\[(\S+)\] missing NSEC", done.stderr)
+        assert missing == ["c.example.", "b.c.example.", "q.example.", "p.q.example."]
+
+
+def test_order(directory):
+    """Faults of many names are in the order of the names, whoever found them."""
+    text = sign(directory, "off", "".join(f"n{i:05} A 192.0.2.1\n" for i in range(20000)))
+    spoilt = re.sub(r"(?m)^(n\d+[05]00\.example\.\s+\d+\sA\s)\S+$", r"\g<1>192.0.2.2", text)
+    done = run("-o", "example", "-j", "2", write(directory, spoilt, "order"))
+    assert re.findall(r"(?m)^\[n(\d+)", done.stderr) == [f"{i:05}" for i in range(0, 20000, 500)]
 
 
 def without(pattern, text):
@@ -417,12 +442,13 @@ def with_zonemd(records):
 
 def test_zonemd(directory):
     """As in Knot DNS, what is found of the digest stands for all but faults that make the zone unusable."""
-    unglued, unusable = "a NS ns.a\n", "c CNAME a\nc CNAME b\n"
+    unglued, unusable = "a NS ns.a\n", "d DNAME out.\na.d A 192.0.2.1\n"
     assert run("-z", write(directory, with_zonemd(""))).returncode == 0
     done = run("-z", write(directory, with_zonemd(unglued)))
     assert (done.returncode, done.stderr) == (0, printed([("a", "missing glue record")], ORDER))
     assert run(directory / "example.zone").returncode == 1
-    assert run("-z", write(directory, with_zonemd(unusable))).returncode == 1
+    done = run("-z", write(directory, with_zonemd(unusable)))
+    assert (done.returncode, done.stderr) == (1, printed([("d", "child record exists under DNAME")], ORDER))
     for text, error in ((HEAD, "not exists"), (with_zonemd("") + "www A 192.0.2.9\n", "malformed data")):
         done = run("-z", write(directory, text))
         assert (done.returncode, done.stderr) == (1, f"error: invalid ZONEMD ({error})\n")
