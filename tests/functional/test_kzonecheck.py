@@ -177,18 +177,18 @@ def sign(directory, nsec3, more=""):
 
 
 def test_parents(directory):
-    """A name that lacks its NSEC3 is told of once, not again for each name below it."""
-    text = sign(directory, "on", "".join(f"n{i}.p.q A 192.0.2.1\n" for i in range(4)))
+    """It reports a name that lacks its NSEC3 once, not again for each name below it."""
+    text = sign(directory, "on", "k.m.n0.p.q A 192.0.2.1\n" + "".join(f"n{i}.p.q A 192.0.2.1\n" for i in range(4)))
     empty = re.findall(r"(?m)^(\S+\.example\.)\s+\d+\s+NSEC3\t1 0 0 \S+ \w+ *$", text)
-    assert len(empty) == 4  # q, p.q, c, b.c
+    assert len(empty) == 5
     for jobs in ("1", "2"):
         done = run("-o", "example", "-j", jobs, write(directory, without("|".join(rf"^{owner}" for owner in empty), text), "parents"))
         missing = re.findall(r"(?m)^\[(\S+)\] missing NSEC", done.stderr)
-        assert missing == ["c.example.", "b.c.example.", "q.example.", "p.q.example."]
+        assert missing == ["c.example.", "b.c.example.", "q.example.", "p.q.example.", "m.n0.p.q.example."]
 
 
 def test_order(directory):
-    """Faults of many names are in the order of the names, whoever found them."""
+    """Faults of many names are in the order of the names, whichever thread found them."""
     text = sign(directory, "off", "".join(f"n{i:05} A 192.0.2.1\n" for i in range(20000)))
     spoilt = re.sub(r"(?m)^(n\d+[05]00\.example\.\s+\d+\sA\s)\S+$", r"\g<1>192.0.2.2", text)
     done = run("-o", "example", "-j", "2", write(directory, spoilt, "order"))
