@@ -70,7 +70,9 @@ struct server {
 	struct question *questions SYS_GUARDED_BY(jobs.lock); /* owned: a list */
 	sys_mutex_t kasp_lock;
 	kasp_t *kasp SYS_GUARDED_BY(kasp_lock); /* owned: the database of keys; NULL: not opened yet */
-	atomic_uint merges;                     /* of journals, that go on now */
+	uint64_t trash_due_s SYS_GUARDED_BY(
+			kasp_lock); /* when to look for keys that are in the trash for long enough */
+	atomic_uint merges;         /* of journals, that go on now */
 };
 
 /** The lock of the jobs, also for a const server. */

@@ -5,6 +5,7 @@
 #include "src/event/ds_check.h"
 #include "src/event/ds_push.h"
 #include "src/event/signing_log.h"
+#include "src/event/trash_sweep.h"
 #include "src/sign/by_keys.h"
 #include "src/sys/clock.h"
 #include "src/sys/dbus.h"
@@ -72,24 +73,32 @@ static uint64_t signing_earlier(uint64_t a_s, uint64_t b_s)
 	return a_s == 0 || (b_s != 0 && b_s < a_s) ? b_s : a_s;
 }
 
-static void signing_plan(const signing_t *signing, uint64_t when_s, bool is_earlier_only)
+static void signing_plan_event(const signing_t *signing, event_t event, uint64_t when_s, bool is_earlier_only)
 {
 	server_t *server = signing->server;
 	entry_t *entry = entry_of(signing->zone);
 	uint64_t now_s = sys_clock_wall(), wait_s = when_s > now_s ? when_s - now_s : 0;
 	sys_mutex_lock(&server->jobs.lock);
 	if (!is_earlier_only) {
-		jobs_cancel(&server->jobs, entry, EVENT_DNSSEC);
+		jobs_cancel(&server->jobs, entry, event);
 	}
-	(void)jobs_plan(&server->jobs, entry, EVENT_DNSSEC, sys_clock_ms() + wait_s * 1000, 0);
+	(void)jobs_plan(&server->jobs, entry, event, sys_clock_ms() + wait_s * 1000, 0);
 	sys_mutex_unlock(&server->jobs.lock);
+}
+
+static void signing_plan(const signing_t *signing, uint64_t when_s, bool is_earlier_only)
+{
+	signing_plan_event(signing, EVENT_DNSSEC, when_s, is_earlier_only);
 }
 
 static void signing_plan_retry(const signing_t *signing)
 {
 	uint32_t wait_s = signing->times.pre_refresh_s;
 	wait_s = wait_s < RETRY_MIN_S ? RETRY_MIN_S : wait_s > RETRY_MAX_S ? RETRY_MAX_S : wait_s;
-	signing_plan(signing, sys_clock_wall() + wait_s, true);
+	/* Without a version there is nothing to sign, unless the zone file is read again; a primary is asked anyway. */
+	bool is_missing = zone_contents(signing->zone) == NULL &&
+			  !server_is_secondary(signing->server, zone_name(signing->zone));
+	signing_plan_event(signing, is_missing ? EVENT_LOAD : EVENT_DNSSEC, sys_clock_wall() + wait_s, true);
 }
 
 static uint64_t signing_expiry_due(const signing_t *signing, const sign_result_t *result)
@@ -550,6 +559,7 @@ static void signing_conclude(signing_t *signing, const update_effects_t *effects
 	uint32_t serial = effects->is_published ? effects->serial_to : 0;
 	signing_log_result(&signing->env, effects);
 	if (signing->is_full) {
+		trash_sweep(signing->server, &signing->env);
 		sys_mutex_lock(&signing->server->jobs.lock);
 		entry_of(signing->zone)->is_signed = true;
 		sys_mutex_unlock(&signing->server->jobs.lock);
@@ -573,6 +583,14 @@ static void signing_conclude(signing_t *signing, const update_effects_t *effects
 	signing_tell_others(signing);
 }
 
+/* Signers don't say whose token has failed. */
+static void signing_look_for_token(signing_t *signing, knot_err_t err)
+{
+	if (err == KNOT_PKCS11_ETOKEN || err == KNOT_PKCS11_EPIN || err == KNOT_EPRIVATEKEY) {
+		zone_keys_recheck(&signing->env, &signing->keys);
+	}
+}
+
 void signing_end(signing_t *take_signing, knot_err_t err, const update_t *update, const update_effects_t *effects)
 {
 	if (take_signing == NULL) {
@@ -584,7 +602,8 @@ void signing_end(signing_t *take_signing, knot_err_t err, const update_t *update
 		if (update->has_unsigned) {
 			const char *what = take_signing->is_full ? "failed to sign zone content"
 								 : "failed to sign changeset";
-			signing_log_failure(&take_signing->env, what, err, "");
+			signing_look_for_token(take_signing, err);
+			signing_log_failure(&take_signing->env, what, err, take_signing->keys.reason);
 		}
 		signing_plan_retry(take_signing);
 	}

@@ -600,6 +600,22 @@ knot_err_t zone_keys_open(const zone_keys_env_t *env, zone_keys_t *keys)
 	return err;
 }
 
+void zone_keys_recheck(const zone_keys_env_t *env, zone_keys_t *keys)
+{
+	knot_err_t err = KNOT_OK;
+	for (size_t i = 0; i < keys->opened_count && err == KNOT_OK; i++) {
+		dnssec_key_t *before = keys->opened[i];
+		if (before == NULL) {
+			continue;
+		}
+		err = zone_keys_open_one(env, keys, i, (dnssec_key_flags(before) & DNSSEC_FLAG_REVOKE) != 0);
+		if (err == KNOT_OK) {
+			dnssec_key_free(keys->opened[i]);
+		}
+		keys->opened[i] = before; /* signers may have it */
+	}
+}
+
 void zone_keys_done(zone_keys_t *keys)
 {
 	for (size_t i = 0; i < keys->opened_count; i++) {

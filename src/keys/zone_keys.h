@@ -88,6 +88,9 @@ KNOT_MUST_USE knot_err_t zone_keys_save(const zone_keys_env_t *env, zone_keys_t 
  * keys->reason says which key and store. Another store that has the key is as good. */
 KNOT_MUST_USE knot_err_t zone_keys_open(const zone_keys_env_t *env, zone_keys_t *keys);
 
+/** After signing has failed: see which of the private keys can't be opened any more, for keys->reason. */
+void zone_keys_recheck(const zone_keys_env_t *env, zone_keys_t *keys);
+
 /** Take all keys out of the zone (`keys`), and what else is kept of it (`data`). Private keys that no other zone has
  * go, or are noted as trash. Errors of zone_keys_load() and zone_keys_save(). */
 KNOT_MUST_USE knot_err_t zone_keys_purge(

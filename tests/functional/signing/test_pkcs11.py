@@ -266,8 +266,8 @@ def test_wrong_key(make_knotd, tokens, directory):
 
 
 def tag_of(daemon):
-    key, = Manager(daemon.dir).list().values()
-    return key["tag"]
+    """Of the only key; the token needn't be there."""
+    return int(re.search(r"DNSSEC, key, tag (\d+),", daemon.log()).group(1))
 
 
 def put_other_key(tokens, directory, label, key):
@@ -277,26 +277,88 @@ def put_other_key(tokens, directory, label, key):
                    check=True, capture_output=True, timeout=30)
 
 
-@pytest.mark.skipif(not shutil.which("cc"), reason="no compiler")
-def test_vanishing_token(make_knotd, tokens, directory, monkeypatch):
-    """The zone is served on while the token is gone, changes wait or are refused, and all goes on when it is back."""
+@pytest.fixture
+def vanishing(tokens, directory, monkeypatch):
+    """A token that is gone while a file exists: its place, and the file."""
+    if not shutil.which("cc"):
+        pytest.skip("no compiler")
     module, gone = directory / "vanishing.so", directory / "gone"
     subprocess.run(["cc", "-shared", "-fPIC", "-I/usr/include/p11-kit-1", "-o", module, HERE / "vanishing_token.c", "-ldl"], check=True, timeout=60)
     monkeypatch.setenv("TOKEN_IS_GONE", str(gone))
-    daemon = start(make_knotd(), keystores(("hsm", tokens.place("one", module=module))), ["single-type-signing: on"])
+    return tokens.place("one", module=module), gone
+
+
+def test_vanishing_token(make_knotd, vanishing):
+    """The zone is served on while the token is gone, also by a server that is started then, and signed without being asked to when it is back."""
+    place, gone = vanishing
+    daemon = start(make_knotd(), keystores(("hsm", place)), ["single-type-signing: on", "rrsig-pre-refresh: 10"])
     daemon.wait(lambda: serial(daemon) == 11, what="the zone")
-    tag = tag_of(daemon)
+    lost = rf"DNSSEC, key {tag_of(daemon)}, failed to load private key \(PKCS #11 token not available\), keystore hsm"
+    daemon.stop()
+    gone.touch()
+    daemon.start()
+    daemon.wait_log(lost)
+    assert serial(daemon) == 11
+    check(daemon)
+    assert update(daemon, add("new")) == dns.rcode.SERVFAIL
+    gone.unlink()
+    daemon.wait_log("DNSSEC, zone is up-to-date", timeout=30)
     gone.touch()
     write(daemon, serial=20, host=7)
     daemon.knotc("-b", "zone-reload", "example", check=False)
-    daemon.wait_log(rf"DNSSEC, key {tag}, failed to load private key \(PKCS #11 token not available\), keystore hsm")
-    assert serial(daemon) == 11 and update(daemon, add("new")) == dns.rcode.SERVFAIL
-    check(daemon)
+    assert serial(daemon) == 11
     gone.unlink()
     daemon.knotc("-b", "zone-reload", "example")
     wait_serial(daemon, 21)
+    assert check(daemon).get_rdataset("www.example.", "A")[0].address == "192.0.2.7"
+
+
+def test_late_token(make_knotd, vanishing):
+    """A new zone file waits for a token that comes after the server."""
+    place, gone = vanishing
+    daemon = start(make_knotd(), keystores(("hsm", place)), ["single-type-signing: on", "rrsig-pre-refresh: 10"])
+    daemon.wait(lambda: serial(daemon) == 11, what="the zone")
+    daemon.stop()
+    write(daemon, serial=20, host=7)
+    gone.touch()
+    daemon.start()
+    daemon.wait_log("zone event 'load' failed \\(PKCS #11 token not available\\)")
+    gone.unlink()
+    daemon.wait(lambda: serial(daemon) == 21, timeout=30, what="the zone")
     check(daemon)
-    assert contents(daemon).get_rdataset("www.example.", "A")[0].address == "192.0.2.7"
+
+
+def test_token_breaks_in_the_middle(make_knotd, vanishing):
+    """What was signed by then isn't published, and the log says whose fault it was."""
+    place, gone = vanishing
+    daemon = start(make_knotd(), keystores(("hsm", place)), ["single-type-signing: on", "signing-threads: 2"])
+    daemon.wait(lambda: serial(daemon) == 11, what="the zone")
+    gone.write_text("5")
+    daemon.knotc("-b", "zone-sign", "example", check=False)
+    daemon.wait_log(rf"DNSSEC, failed to sign zone content \(PKCS #11 token not available\), key {tag_of(daemon)}, id [0-9a-f]{{40}}, keystore hsm: PKCS #11 token not available")
+    assert serial(daemon) == 11
+    check(daemon)
+    gone.unlink()
+    daemon.knotc("-b", "zone-sign", "example")
+    wait_serial(daemon, 12)
+    check(daemon)
+
+
+def test_trash_is_emptied(make_knotd, tokens):
+    """Of any zone, by the signing of one; a key whose time isn't over stays."""
+    daemon = start(make_knotd(), keystores(("hsm", tokens.place("one"))), ["trash-delay: 1"])
+    daemon.wait(lambda: serial(daemon) == 11, what="the zone")
+    daemon.stop()
+    keys = Manager(daemon.dir)
+    of_zone, of_other = (keys.do(zone, "generate").strip() for zone in ("example.", "other."))
+    for zone, key in (("example.", of_zone), ("other.", of_other)):
+        assert keys.do(zone, "delete", key) == "OK\n"
+    assert {line.split()[1] for line in keys.do("-", "trash-list").splitlines()} == {of_zone, of_other} and len(tokens.objects()) == 6
+    wait_until(lambda: " expires=-" in keys.do("example.", "trash-list", "human"), "the end of the delay")
+    daemon.start()
+    daemon.wait(lambda: len(tokens.objects()) == 4, what="a sweep")
+    assert keys.do("-", "trash-list").split()[1] == of_other
+    check(daemon)
 
 
 @needs_peer
