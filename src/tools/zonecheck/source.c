@@ -5,7 +5,6 @@
 #include "libknot/text/zonefile.h"
 #include "src/tools/ctl/must.h"
 
-#include <errno.h>
 #include <string.h>
 
 static bool source_take_name(source_t *source, knot_name_t name)
