@@ -34,6 +34,9 @@ KNOT_MUST_USE knot_err_t dnssec_key_from_spki(
 /** Clear and free: a URI may have a PIN. NULL is allowed. */
 void dnssec_url_free(char *take_url);
 
+/** The kind of key that GnuTLS has for an algorithm. */
+gnutls_pk_algorithm_t dnssec_gnutls_kind(const dnssec_algorithm_t *row);
+
 /** The curve that GnuTLS has for an algorithm; GNUTLS_ECC_CURVE_INVALID: of RSA. */
 gnutls_ecc_curve_t dnssec_gnutls_curve(const dnssec_algorithm_t *row);
 

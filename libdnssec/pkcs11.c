@@ -196,34 +196,11 @@ static knot_err_t pkcs11_check_pair(const dnssec_key_t *key)
 	return err == KNOT_ESIGNATURE ? KNOT_EPRIVATEKEY : err;
 }
 
-/* Another kind of key would fail in ways that depend on the module. */
-static knot_err_t pkcs11_check_kind(const char *url, const dnssec_algorithm_t *row)
-{
-	gnutls_privkey_t private;
-	knot_err_t err = pkcs11_import(url, &private);
-	if (err != KNOT_OK) {
-		return err;
-	}
-	int kind = gnutls_privkey_get_pk_algorithm(private, NULL);
-	gnutls_privkey_deinit(private);
-	switch (row->kind) {
-	case DNSSEC_KIND_RSA: return kind == GNUTLS_PK_RSA ? KNOT_OK : KNOT_EPRIVATEKEY;
-	case DNSSEC_KIND_ECDSA: return kind == GNUTLS_PK_ECDSA ? KNOT_OK : KNOT_EPRIVATEKEY;
-	case DNSSEC_KIND_EDDSA: break;
-	}
-	return kind == GNUTLS_PK_EDDSA_ED25519 || kind == GNUTLS_PK_EDDSA_ED448 ? KNOT_OK : KNOT_EPRIVATEKEY;
-}
-
 static knot_err_t pkcs11_get(const char *place, const char *id, dnssec_key_t *key)
 {
 	char *url;
 	knot_err_t err = pkcs11_make_url(place, id, &url);
 	if (err != KNOT_OK) {
-		return err;
-	}
-	err = pkcs11_check_kind(url, key->row);
-	if (err != KNOT_OK) {
-		dnssec_url_free(url);
 		return err;
 	}
 	dnssec_url_free(key->url);
@@ -297,16 +274,6 @@ static knot_err_t pkcs11_remove(const char *place, const char *id)
 
 /* ---- Making keys ---- */
 
-static gnutls_pk_algorithm_t pkcs11_kind_of(const dnssec_algorithm_t *row)
-{
-	switch (row->kind) {
-	case DNSSEC_KIND_RSA: return GNUTLS_PK_RSA;
-	case DNSSEC_KIND_ECDSA: return GNUTLS_PK_ECDSA;
-	case DNSSEC_KIND_EDDSA: break;
-	}
-	return row->number == DNSSEC_ED25519 ? GNUTLS_PK_EDDSA_ED25519 : GNUTLS_PK_EDDSA_ED448;
-}
-
 /* Generate a pair under a new id, and read its public key. */
 static knot_err_t pkcs11_make_pair(const char *place, const dnssec_algorithm_t *row, unsigned bits, uint16_t flags,
 		const char *label, char *ret_id, dnssec_key_t **ret_key)
@@ -318,7 +285,7 @@ static knot_err_t pkcs11_make_pair(const char *place, const dnssec_algorithm_t *
 		return KNOT_ECRYPTO;
 	}
 	bool is_rsa = row->kind == DNSSEC_KIND_RSA;
-	int result = gnutls_pkcs11_privkey_generate3(place, pkcs11_kind_of(row),
+	int result = gnutls_pkcs11_privkey_generate3(place, dnssec_gnutls_kind(row),
 			is_rsa ? bits : GNUTLS_CURVE_TO_BITS(dnssec_gnutls_curve(row)), label[0] != '\0' ? label : NULL,
 			&cid, GNUTLS_X509_FMT_DER, &der, GNUTLS_KEY_DIGITAL_SIGNATURE, FLAGS);
 	knot_err_t err = dnssec_token_err(result, KNOT_EKEYGENERATE);

@@ -304,6 +304,16 @@ gnutls_ecc_curve_t dnssec_gnutls_curve(const dnssec_algorithm_t *row)
 	}
 }
 
+gnutls_pk_algorithm_t dnssec_gnutls_kind(const dnssec_algorithm_t *row)
+{
+	switch (row->kind) {
+	case DNSSEC_KIND_RSA: return GNUTLS_PK_RSA;
+	case DNSSEC_KIND_ECDSA: return GNUTLS_PK_ECDSA;
+	case DNSSEC_KIND_EDDSA: break;
+	}
+	return row->number == DNSSEC_ED25519 ? GNUTLS_PK_EDDSA_ED25519 : GNUTLS_PK_EDDSA_ED448;
+}
+
 static knot_err_t gnutls_error(int result, knot_err_t err)
 {
 	return result == GNUTLS_E_SUCCESS ? KNOT_OK : result == GNUTLS_E_MEMORY_ERROR ? KNOT_ENOMEM : err;
@@ -346,6 +356,14 @@ static int gnutls_load_numbers(gnutls_privkey_t private, const dnssec_key_t *key
 	return result;
 }
 
+/* A session of the signer's own. Another kind of key would fail in ways that depend on the module. */
+static knot_err_t gnutls_open_token(gnutls_privkey_t private, const dnssec_key_t *key)
+{
+	knot_err_t err = dnssec_token_err(gnutls_privkey_import_url(private, key->url, 0), KNOT_EPRIVATEKEY);
+	int kind = err == KNOT_OK ? gnutls_privkey_get_pk_algorithm(private, NULL) : 0;
+	return err == KNOT_OK && kind != (int)dnssec_gnutls_kind(key->row) ? KNOT_EPRIVATEKEY : err;
+}
+
 static knot_err_t gnutls_open_signer(dnssec_signer_t *signer)
 {
 	const dnssec_key_t *key = signer->key;
@@ -354,7 +372,7 @@ static knot_err_t gnutls_open_signer(dnssec_signer_t *signer)
 		return KNOT_ENOMEM;
 	}
 	if (key->url != NULL) {
-		return dnssec_token_err(gnutls_privkey_import_url(signer->gnutls, key->url, 0), KNOT_EPRIVATEKEY);
+		return gnutls_open_token(signer->gnutls, key);
 	}
 	return gnutls_error(gnutls_load_numbers(signer->gnutls, key), KNOT_EPRIVATEKEY);
 }
