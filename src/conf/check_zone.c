@@ -299,8 +299,12 @@ static const char *check_refresh(const conf_block_view_t *block)
 	int64_t lifetime = conf_block_number(block, "rrsig-lifetime", LIFETIME_DEFAULT);
 	int64_t refresh = conf_block_number(block, "rrsig-refresh", 0);
 	int64_t pre_refresh = conf_block_number(block, "rrsig-pre-refresh", lifetime / PRE_REFRESH_PART);
-	return refresh > 0 && refresh + jitter_of(block, refresh) + pre_refresh >= lifetime
-			       ? "RRSIG refresh + pre-refresh has to be lower than RRSIG lifetime"
+	int64_t spread = conf_block_number(block, "rrsig-spread", 0);
+	if (refresh > 0 && refresh + jitter_of(block, refresh) + pre_refresh >= lifetime) {
+		return "RRSIG refresh + pre-refresh has to be lower than RRSIG lifetime";
+	}
+	return spread > 0 && refresh + jitter_of(block, refresh) + pre_refresh + spread >= lifetime
+			       ? "RRSIG spread + refresh + pre-refresh has to be lower than RRSIG lifetime"
 			       : NULL;
 }
 

@@ -173,6 +173,15 @@ static const struct {
 			"policy:\n - id: p\n   rrsig-lifetime: 1000\n   rrsig-refresh: 900\n   dnssec-jitter: 11%\n",
 			"line 6, section 'policy[p]' (RRSIG refresh + pre-refresh has to be lower than RRSIG lifetime)",
 			KNOT_EINVAL },
+	{ "spread beyond the lifetime", "policy:\n - id: p\n   rrsig-lifetime: 1000\n   rrsig-spread: 995\n",
+			"line 5, section 'policy[p]' (RRSIG spread + refresh + pre-refresh has to be lower than RRSIG "
+			"lifetime)",
+			KNOT_EINVAL },
+	{ "spread and refresh beyond the lifetime",
+			"policy:\n - id: p\n   rrsig-lifetime: 1000\n   rrsig-refresh: 500\n   rrsig-spread: 495\n",
+			"line 6, section 'policy[p]' (RRSIG spread + refresh + pre-refresh has to be lower than RRSIG "
+			"lifetime)",
+			KNOT_EINVAL },
 	{ "short life of a KSK", "policy:\n - id: p\n   ksk-lifetime: 14399\n   dnskey-ttl: 1h\n",
 			"line 5, section 'policy[p]' (KSK lifetime too low according to propagation delay and DNSKEY "
 			"TTL)",

@@ -40,6 +40,10 @@ conf_policy_times_t conf_policy_times(
 		refresh_s = has_room ? policy->rrsig_lifetime_s - times.pre_refresh_s - 1 : 0;
 	}
 	times.refresh_s = (uint32_t)refresh_s;
+	/* A new signature that is due for renewal would be made again and again. */
+	uint64_t kept_s = refresh_s + times.pre_refresh_s + 1;
+	uint32_t room_s = policy->rrsig_lifetime_s > kept_s ? (uint32_t)(policy->rrsig_lifetime_s - kept_s) : 0;
+	times.spread_s = policy->rrsig_spread_s < room_s ? policy->rrsig_spread_s : room_s;
 	uint32_t earlier_s = policy_jitter(policy->jitter, policy->zsk_lifetime_s, zone);
 	times.zsk_lifetime_s = policy->zsk_lifetime_s > earlier_s ? policy->zsk_lifetime_s - earlier_s
 								  : policy->zsk_lifetime_s;

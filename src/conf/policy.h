@@ -80,6 +80,7 @@ typedef struct {
 	uint32_t propagation_delay_s;
 	uint32_t rrsig_lifetime_s;
 	int64_t rrsig_refresh_s, rrsig_pre_refresh_s; /* or unset */
+	uint32_t rrsig_spread_s;
 	bool is_reproducible;
 	bool has_nsec3;
 	uint16_t nsec3_iterations;
@@ -109,6 +110,7 @@ typedef struct {
 	uint32_t zsk_lifetime_s;           /* less the zone's jitter */
 	uint32_t trash_delay_s;
 	bool is_refresh_low; /* refresh + pre-refresh would have reached the lifetime: it was cut */
+	uint32_t spread_s;   /* of expirations; what is left of it beside refresh and pre-refresh */
 } conf_policy_times_t;
 
 /**

@@ -111,14 +111,21 @@ static void test_times(void **state)
 		conf_policy_times_t want;
 	} rows[] = {
 		/* pre-refresh 0.005 of the lifetime; refresh a tenth, propagation delay and the highest TTL */
-		{ "", { 60, 7200, 14 * DAY / 10 + HOUR + 7200, 14 * DAY / 200, 30 * DAY, 28 * DAY, false } },
+		{ "", { 60, 7200, 14 * DAY / 10 + HOUR + 7200, 14 * DAY / 200, 30 * DAY, 28 * DAY, false, 0 } },
 		{ "    dnskey-ttl: 100\n    zone-max-ttl: 200\n    trash-delay: 5\n    rrsig-pre-refresh: 7\n    "
 		  "rrsig-refresh: 9\n    zsk-lifetime: 3d\n",
-				{ 100, 200, 9, 7, 3 * DAY, 5, false } },
+				{ 100, 200, 9, 7, 3 * DAY, 5, false, 0 } },
 		{ "    trash-delay: 0\n    dnskey-ttl: 0\n",
-				{ 0, 7200, 14 * DAY / 10 + HOUR + 7200, 14 * DAY / 200, 30 * DAY, 0, false } },
+				{ 0, 7200, 14 * DAY / 10 + HOUR + 7200, 14 * DAY / 200, 30 * DAY, 0, false, 0 } },
 		/* It can't be met: as late as possible. */
-		{ "    rrsig-lifetime: 3h\n", { 60, 7200, 3 * HOUR - 54 - 1, 54, 30 * DAY, 6 * HOUR, true } },
+		{ "    rrsig-lifetime: 3h\n", { 60, 7200, 3 * HOUR - 54 - 1, 54, 30 * DAY, 6 * HOUR, true, 0 } },
+		/* The spread, and one that is cut to what a computed refresh leaves. */
+		{ "    rrsig-lifetime: 10d\n    rrsig-refresh: 2d\n    rrsig-pre-refresh: 1h\n    rrsig-spread: 5d\n",
+				{ 60, 7200, 2 * DAY, HOUR, 30 * DAY, 20 * DAY, false, 5 * DAY } },
+		{ "    rrsig-lifetime: 10h\n    rrsig-spread: 9h\n",
+				{ 60, 7200, 4 * HOUR, 180, 30 * DAY, 20 * HOUR, false, 6 * HOUR - 181 } },
+		{ "    rrsig-lifetime: 3h\n    rrsig-spread: 1h\n",
+				{ 60, 7200, 3 * HOUR - 54 - 1, 54, 30 * DAY, 6 * HOUR, true, 0 } },
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		char text[512];
@@ -134,6 +141,7 @@ static void test_times(void **state)
 		assert_int_equal(times.zsk_lifetime_s, want->zsk_lifetime_s);
 		assert_int_equal(times.trash_delay_s, want->trash_delay_s);
 		assert_int_equal(times.is_refresh_low, want->is_refresh_low);
+		assert_int_equal(times.spread_s, want->spread_s);
 		conf_free(conf);
 	}
 	/* The jitter: within its bounds, the same for a name whatever its case, and different for others. */

@@ -72,6 +72,7 @@ knot_err_t sign_by_keys(const zone_keys_env_t *env, const zone_keys_t *keys, con
 		.lifetime_s = policy->rrsig_lifetime_s,
 		.refresh_s = times->refresh_s,
 		.pre_refresh_s = times->pre_refresh_s,
+		.spread_s = times->spread_s,
 		.is_reproducible = policy->is_reproducible,
 		.keeps_expired = (policy->unsafe.bits & CONF_UNSAFE_EXPIRED) != 0,
 		.thread_count = policy->threads,
