@@ -267,7 +267,7 @@ def test_autopkgtest(box, name, depends):
     """The packages' own tests, as autopkgtest runs them: in an empty folder, beside what they depend on and nothing else."""
     ours = {path.name.split("_")[0]: f"/packages/{path.name}" for path in pathlib.Path(box.packages).glob("*.deb")}
     wanted = [ours.get(package, package) for package in depends]
-    box.run(INSTALL + " ".join(wanted + ([ours["libbowline0"]] if "libbowline-dev" in depends else [])))
+    box.run(INSTALL + " ".join(wanted + ([ours["libbowline0"], ours["libbowline-dnssec0"]] if "libbowline-dev" in depends else [])))
     script = pathlib.Path(machine.TOP, "distro/deb/tests", name).read_text(encoding="utf-8")
     box.write("/root/autopkgtest", script)
     out = box.run("chmod 755 /root/autopkgtest; export AUTOPKGTEST_TMP=$(mktemp -d); cd $AUTOPKGTEST_TMP; /root/autopkgtest; echo status $?")
