@@ -203,8 +203,7 @@ static const struct {
 			"line 5, section 'policy[p]' ('dnssec-jitter' is not lower than ZSK lifetime)", KNOT_EINVAL },
 	{ "keys of others with an offline KSK",
 			"policy:\n - id: p\n   dnskey-management: incremental\n   offline-ksk: on\n",
-			"line 5, section 'policy[p]' (incremental DNSKEY management can't be used with offline-ksk)\n"
-			"config, file 'F', line 4, item 'offline-ksk', value 'on' (not supported yet)",
+			"line 5, section 'policy[p]' (incremental DNSKEY management can't be used with offline-ksk)",
 			KNOT_EINVAL },
 	{ "keys of others that are removed at once", "policy:\n - id: p\n   dnskey-management: incremental\n",
 			"line 4, section 'policy[p]' (incremental DNSKEY management requires configured delete-delay)",

@@ -297,7 +297,7 @@ static const conf_row_t policy_rows[] = {
 	{ .name = "dnskey-management", CONF_AT(conf_policy_t, manages), OPT(dnskey_management), .dflt = "full", ZONE_RELOAD,
 	  .doc = "Whether DNSKEY records of other signers are removed (full) or kept (incremental). incremental needs "
 	         "delete-delay and excludes offline-ksk." },
-	{ .name = "offline-ksk", CONF_AT(conf_policy_t, is_offline_ksk), BOOL, .dflt = "off", REFUSED_BUT("off"), FOR("offline KSK"), ZONE_RELOAD,
+	{ .name = "offline-ksk", CONF_AT(conf_policy_t, is_offline_ksk), BOOL, .dflt = "off", ZONE_RELOAD,
 	  .doc = "The KSK is kept on another machine, and this server uses signatures made there in advance." },
 	{ .name = "unsafe-operation", CONF_AT(conf_policy_t, unsafe), OPT(unsafe_operations), MULTI, .dflt = "none",  ZONE_RELOAD,
 	  .doc = "Checks and updates to skip when signing. They exist for tests and repairs: the zone may become "

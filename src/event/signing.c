@@ -7,6 +7,7 @@
 #include "src/event/signing_log.h"
 #include "src/event/trash_sweep.h"
 #include "src/sign/by_keys.h"
+#include "src/sign/by_offline.h"
 #include "src/sys/clock.h"
 #include "src/sys/dbus.h"
 #include "src/sys/log.h"
@@ -31,6 +32,7 @@ struct signing {
 	zone_keys_t keys;
 	keys_outcome_t outcome;
 	sign_by_keys_t by_keys;
+	sign_by_offline_t offline;
 	update_signing_t update;
 };
 
@@ -101,10 +103,12 @@ static void signing_plan_retry(const signing_t *signing)
 	signing_plan_event(signing, is_missing ? EVENT_LOAD : EVENT_DNSSEC, sys_clock_wall() + wait_s, true);
 }
 
+/* When signatures have to be renewed, or the next records that were signed offline begin to hold. */
 static uint64_t signing_expiry_due(const signing_t *signing, const sign_result_t *result)
 {
 	uint64_t expires_s = result->earliest_expiration_s;
-	return expires_s > signing->times.refresh_s ? expires_s - signing->times.refresh_s : expires_s;
+	return signing_earlier(expires_s > signing->times.refresh_s ? expires_s - signing->times.refresh_s : expires_s,
+			signing->offline.next_s);
 }
 
 static uint64_t signing_next(const signing_t *signing, const sign_result_t *result)
@@ -180,8 +184,10 @@ static void signing_announce(const signing_t *signing)
 static knot_err_t signing_roll(signing_t *signing, unsigned how)
 {
 	zone_keys_t *keys = &signing->keys;
-	knot_err_t err = zone_keys_roll(&signing->env, keys, &signing->times, (how & EVENT_ROLLS_KSK) != 0,
-			(how & EVENT_ROLLS_ZSK) != 0, &signing->outcome);
+	knot_err_t err = zone_keys_roll(&signing->env, keys, &signing->times,
+			((how & EVENT_ROLLS_KSK) != 0 ? ZONE_KEYS_ROLLS_KSK : 0) |
+					((how & EVENT_ROLLS_ZSK) != 0 ? ZONE_KEYS_ROLLS_ZSK : 0),
+			&signing->outcome);
 	if (err != KNOT_OK) {
 		signing_log_failure(&signing->env, "failed to update key set", err, "");
 		return err;
@@ -251,6 +257,10 @@ static knot_err_t signing_make_plan(signing_t *signing, const signing_ask_t *ask
 {
 	sign_plan_t *plan = &signing->by_keys.plan;
 	knot_err_t err = sign_by_keys(&signing->env, &signing->keys, &signing->times, &signing->by_keys);
+	if (err == KNOT_OK && signing->env.policy->is_offline_ksk) {
+		err = sign_by_offline(&signing->env, &signing->offline, plan);
+		signing_log_offline(&signing->env, err, signing->is_full ? &signing->offline : NULL);
+	}
 	if (err != KNOT_OK) {
 		return err;
 	}
@@ -273,6 +283,7 @@ static knot_err_t signing_make_plan(signing_t *signing, const signing_ask_t *ask
 static void signing_free(signing_t *signing)
 {
 	sign_by_keys_done(&signing->by_keys);
+	sign_by_offline_done(&signing->offline);
 	zone_keys_done(&signing->keys);
 	conf_free(signing->conf);
 	free(signing);

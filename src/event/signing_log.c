@@ -164,6 +164,33 @@ void signing_log_keys(const zone_keys_env_t *env, const keys_set_t *set)
 	free(order);
 }
 
+/* ---- Offline KSK ---- */
+
+void signing_log_offline(const zone_keys_env_t *env, knot_err_t err, const sign_by_offline_t *offline)
+{
+	enum { WEEK_S = 7 * 86400 };
+	if (err == KNOT_ENOENT) {
+		log_zone(LOG_ERR, env->zone, "DNSSEC, no offline KSK records available");
+	} else if (err != KNOT_OK) {
+		signing_log_failure(env, "failed to load offline KSK records", err, "");
+	}
+	if (err != KNOT_OK || offline == NULL) {
+		return;
+	}
+	const kasp_offline_set_t *sets = offline->records.sets;
+	log_zone(LOG_INFO, env->zone, "DNSSEC, using offline records, DNSKEYs %zu, CDNSKEYs %zu, CDs %zu, RRSIGs %zu",
+			sets[KASP_OFFLINE_DNSKEY].count, sets[KASP_OFFLINE_CDNSKEY].count, sets[KASP_OFFLINE_CDS].count,
+			sets[KASP_OFFLINE_RRSIG].count);
+	if (offline->next_s == 0) {
+		log_zone(LOG_WARNING, env->zone,
+				"DNSSEC, using last offline KSK records available, import new SKR before RRSIGs "
+				"expire");
+	} else if (offline->last_s < env->now_s + WEEK_S) {
+		log_zone(LOG_NOTICE, env->zone,
+				"DNSSEC, having offline KSK records for less than a week, import new SKR");
+	}
+}
+
 /* ---- Results ---- */
 
 void signing_log_result(const zone_keys_env_t *env, const update_effects_t *effects)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "src/keys/zone_keys.h"
+#include "src/sign/by_offline.h"
 #include "src/update/update.h"
 
 /** "DNSSEC, what (error, details)". */
@@ -19,6 +20,10 @@ void signing_log_notes(const zone_keys_env_t *env, const keys_outcome_t *outcome
 
 /** A line for each key, in the order in which they are published. */
 void signing_log_keys(const zone_keys_env_t *env, const keys_set_t *set);
+
+/** What came of the search for records that were signed offline. offline: those that are used, to be told; NULL: not.
+ */
+void signing_log_offline(const zone_keys_env_t *env, knot_err_t err, const sign_by_offline_t *offline);
 
 /** What was signed. */
 void signing_log_result(const zone_keys_env_t *env, const update_effects_t *effects);

@@ -2,12 +2,14 @@
 #include "src/kasp/kasp.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <lmdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libknot/base/number.h"
 #include "src/sys/lmdb_check.h"
 
 enum {
@@ -504,6 +506,72 @@ knot_err_t kasp_copy_zone(kasp_txn_t *from, kasp_txn_t *to, knot_name_t zone, bo
 		err = err == KNOT_OK ? kasp_walk(from, prefix, len, kasp_copy_record, to) : err;
 	}
 	return err;
+}
+
+/* ---- Records that are signed offline ---- */
+
+enum { KASP_TIME_DIGITS = 20 };
+
+static size_t kasp_offline_key(knot_name_t zone, uint64_t when_s, uint8_t ret_key[static KASP_DB_KEY_MAX])
+{
+	char digits[KASP_TIME_DIGITS + 1];
+	(void)snprintf(digits, sizeof(digits), "%020" PRIu64, when_s);
+	return kasp_db_key(KASP_OFFLINE, zone, digits, ret_key);
+}
+
+typedef struct {
+	kasp_offline_cb visit;
+	void *ctx;
+} kasp_offlines_t;
+
+static bool kasp_show_offline(knot_bytes_t key, knot_bytes_t value, void *ctx, knot_err_t *ret_err)
+{
+	const kasp_offlines_t *offlines = ctx;
+	knot_name_t zone;
+	const char *digits;
+	uint64_t when_s;
+	(void)value;
+	*ret_err = kasp_db_key_read(key, &zone, &digits);
+	if (*ret_err == KNOT_OK && !knot_number_of(digits, 0, UINT64_MAX, &when_s)) {
+		*ret_err = KNOT_EMALF;
+	}
+	return *ret_err == KNOT_OK && offlines->visit(when_s, offlines->ctx);
+}
+
+knot_err_t kasp_each_offline(kasp_txn_t *txn, knot_name_t zone, kasp_offline_cb visit, void *ctx)
+{
+	uint8_t prefix[KASP_DB_KEY_MAX];
+	kasp_offlines_t offlines = { visit, ctx };
+	return kasp_walk(txn, prefix, kasp_db_key(KASP_OFFLINE, zone, NULL, prefix), kasp_show_offline, &offlines);
+}
+
+knot_err_t kasp_get_offline(kasp_txn_t *txn, knot_name_t zone, uint64_t when_s, kasp_offline_t *ret_offline)
+{
+	uint8_t key[KASP_DB_KEY_MAX];
+	MDB_val value;
+	knot_err_t err = kasp_get(txn, key, kasp_offline_key(zone, when_s, key), &value);
+	return err == KNOT_OK ? kasp_offline_read((knot_bytes_t){ value.mv_data, value.mv_size }, zone, ret_offline)
+			      : err;
+}
+
+knot_err_t kasp_put_offline(kasp_txn_t *txn, knot_name_t zone, uint64_t when_s, const kasp_offline_t *offline)
+{
+	uint8_t key[KASP_DB_KEY_MAX];
+	size_t len = kasp_offline_len(offline, zone);
+	uint8_t *value = malloc(len);
+	if (value == NULL) {
+		return KNOT_ENOMEM;
+	}
+	kasp_offline_write(offline, zone, value);
+	knot_err_t err = kasp_put(txn, key, kasp_offline_key(zone, when_s, key), value, len);
+	free(value);
+	return err;
+}
+
+knot_err_t kasp_drop_offline(kasp_txn_t *txn, knot_name_t zone, uint64_t when_s)
+{
+	uint8_t key[KASP_DB_KEY_MAX];
+	return kasp_del(txn, key, kasp_offline_key(zone, when_s, key));
 }
 
 /* ---- Trash ---- */

@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include "src/kasp/offline.h"
 #include "src/kasp/record.h"
 
 typedef struct kasp kasp_t;
@@ -92,6 +93,23 @@ KNOT_MUST_USE knot_err_t kasp_copy_zone(kasp_txn_t *from, kasp_txn_t *to, knot_n
 
 /** Remove it, but for the keys. That there is nothing is no failure. */
 KNOT_MUST_USE knot_err_t kasp_drop_zone(kasp_txn_t *txn, knot_name_t zone);
+
+/* ---- Records that are signed offline ---- */
+
+/** Visits the times of the sets of a zone, in order; false ends the visit. */
+typedef bool (*kasp_offline_cb)(uint64_t when_s, void *ctx);
+KNOT_MUST_USE knot_err_t kasp_each_offline(kasp_txn_t *txn, knot_name_t zone, kasp_offline_cb visit, void *ctx);
+
+/** The set that holds from `when_s` on. KNOT_ENOENT, KNOT_EMALF, KNOT_ENOMEM. */
+KNOT_MUST_USE knot_err_t kasp_get_offline(
+		kasp_txn_t *txn, knot_name_t zone, uint64_t when_s, kasp_offline_t *ret_offline);
+
+/** Put it in place of the one of that time, if there is one. KNOT_ESPACE, KNOT_EFILE, KNOT_ENOMEM. */
+KNOT_MUST_USE knot_err_t kasp_put_offline(
+		kasp_txn_t *txn, knot_name_t zone, uint64_t when_s, const kasp_offline_t *offline);
+
+/** Remove the set of a time. KNOT_ENOENT. */
+KNOT_MUST_USE knot_err_t kasp_drop_offline(kasp_txn_t *txn, knot_name_t zone, uint64_t when_s);
 
 /* ---- Trash ---- */
 

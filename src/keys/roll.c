@@ -182,6 +182,17 @@ static bool roll_has_any_ksk(const roll_t *roll)
 	return false;
 }
 
+static bool roll_has_any_zsk(const roll_t *roll)
+{
+	for (size_t i = 0; i < roll->set->count; i++) {
+		const kasp_key_t *key = &roll->set->keys[i];
+		if (key->is_zsk && !key->is_ksk && roll_counts(key, roll->params->now_s)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* The submission of the first KSK begins at once: no resolver has another one. */
 static knot_err_t roll_make_first(roll_t *roll)
 {
@@ -408,7 +419,7 @@ static keys_action_t roll_next_of(const roll_t *roll, size_t index)
 		break;
 	case KEYS_REMOVED:
 		action.kind = KEYS_DELETE;
-		action.due_s = t->remove + policy->delete_delay_s;
+		action.due_s = roll->params->keeps_future ? 0 : t->remove + policy->delete_delay_s;
 		break;
 	case KEYS_INVALID:
 	case KEYS_REVOKED: break;
@@ -519,6 +530,10 @@ static knot_err_t roll_begin(roll_t *roll)
 	     is_forced = roll->params->forces_ksk || roll->params->forces_zsk;
 	if (!roll_has_any_ksk(roll) && follows_policy) {
 		return roll_make_first(roll);
+	}
+	if (!follows_policy && !roll_has_any_zsk(roll)) {
+		return roll_add_key(roll, false, true,
+				(kasp_times_t){ .publish = roll->params->now_s, .active = roll->params->now_s });
 	}
 	knot_err_t err = follows_policy ? roll_follow_policy(roll) : KNOT_OK;
 	return err == KNOT_OK && is_forced ? roll_start_forced(roll) : err;

@@ -251,8 +251,8 @@ static knot_err_t zone_keys_note_shared(const kasp_key_t *key, void *ctx)
 	return KNOT_OK;
 }
 
-knot_err_t zone_keys_roll(const zone_keys_env_t *env, zone_keys_t *keys, const conf_policy_times_t *times,
-		bool forces_ksk, bool forces_zsk, keys_outcome_t *ret_outcome)
+knot_err_t zone_keys_roll(const zone_keys_env_t *env, zone_keys_t *keys, const conf_policy_times_t *times, unsigned how,
+		keys_outcome_t *ret_outcome)
 {
 	zone_keys_maker_t ctx = { .env = env, .keys = keys };
 	const keys_maker_t maker = { .generate = zone_keys_generate,
@@ -265,8 +265,10 @@ knot_err_t zone_keys_roll(const zone_keys_env_t *env, zone_keys_t *keys, const c
 		.key_ttl_s = keys->has_ttls ? keys->key_ttl_s : times->dnskey_ttl_s,
 		.max_ttl_s = keys->has_ttls ? keys->max_ttl_s : times->zone_max_ttl_s,
 		.now_s = env->now_s,
-		.forces_ksk = forces_ksk,
-		.forces_zsk = forces_zsk };
+		.forces_ksk = (how & ZONE_KEYS_ROLLS_KSK) != 0,
+		.forces_zsk = (how & ZONE_KEYS_ROLLS_ZSK) != 0,
+		.keeps_future = (how & ZONE_KEYS_IN_ADVANCE) != 0,
+		.rolls_only_zsk = (how & ZONE_KEYS_IN_ADVANCE) != 0 };
 	knot_err_t err = kasp_begin(env->kasp, false, &ctx.txn);
 	if (err != KNOT_OK) {
 		return err;
@@ -576,20 +578,20 @@ static knot_err_t zone_keys_open_one(const zone_keys_env_t *env, zone_keys_t *ke
 	return KNOT_OK;
 }
 
+static knot_err_t zone_keys_reserve_opened(zone_keys_t *keys)
+{
+	keys->opened = calloc(keys->set.count + 1, sizeof(dnssec_key_t *));
+	keys->opened_count = keys->opened != NULL ? keys->set.count : 0;
+	return keys->opened != NULL ? KNOT_OK : KNOT_ENOMEM;
+}
+
 knot_err_t zone_keys_open(const zone_keys_env_t *env, zone_keys_t *keys)
 {
 	const keys_set_t *set = &keys->set;
 	bool is_checked = (env->policy->unsafe.bits & CONF_UNSAFE_KEYSET) == 0;
 	knot_err_t err = is_checked ? keys_check(set->keys, set->count, env->policy->is_offline_ksk, env->now_s)
 				    : KNOT_OK;
-	if (err != KNOT_OK) {
-		return err;
-	}
-	keys->opened = calloc(set->count + 1, sizeof(dnssec_key_t *));
-	if (keys->opened == NULL) {
-		return KNOT_ENOMEM;
-	}
-	keys->opened_count = set->count;
+	err = err == KNOT_OK ? zone_keys_reserve_opened(keys) : err;
 	for (size_t i = 0; i < set->count && err == KNOT_OK; i++) {
 		keys_use_t use = keys_use(set->keys, set->count, i, env->now_s);
 		bool signs_keys = keys_signs_keys(&set->keys[i], &use) && !env->policy->is_offline_ksk;
@@ -614,6 +616,18 @@ void zone_keys_recheck(const zone_keys_env_t *env, zone_keys_t *keys)
 		}
 		keys->opened[i] = before; /* signers may have it */
 	}
+}
+
+knot_err_t zone_keys_open_ksks(const zone_keys_env_t *env, zone_keys_t *keys)
+{
+	knot_err_t err = zone_keys_reserve_opened(keys);
+	for (size_t i = 0; i < keys->set.count && err == KNOT_OK; i++) {
+		const kasp_key_t *key = &keys->set.keys[i];
+		if (key->is_ksk && !key->is_public_only) {
+			err = zone_keys_open_one(env, keys, i, false);
+		}
+	}
+	return err;
 }
 
 void zone_keys_done(zone_keys_t *keys)

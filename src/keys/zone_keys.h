@@ -59,12 +59,19 @@ KNOT_MUST_USE knot_err_t zone_keys_check_stores(const zone_keys_env_t *env);
 /** Read what is kept of the zone. KNOT_EMALF: a record is damaged. KNOT_ENOMEM, KNOT_EFILE. */
 KNOT_MUST_USE knot_err_t zone_keys_load(const zone_keys_env_t *env, zone_keys_t *ret_keys);
 
+/** How keys are rolled. */
+enum {
+	ZONE_KEYS_ROLLS_KSK = 1,  /* an operator forces a rollover */
+	ZONE_KEYS_ROLLS_ZSK = 2,  /* the same */
+	ZONE_KEYS_IN_ADVANCE = 4, /* ZSKs are made for an offline KSK: now is in the future, whatever the policy says */
+};
+
 /**
- * Do what is due with the keys. times, max_ttl_s: of the zone as it is; what was saved counts for delays. Errors of
- * keys_run() and of storing private keys; KNOT_ENOKEYSTORE: no store takes such keys.
+ * Do what is due with the keys. how: ZONE_KEYS_…. times, max_ttl_s: of the zone as it is; what was saved counts for
+ * delays. Errors of keys_run() and of storing private keys; KNOT_ENOKEYSTORE: no store takes such keys.
  */
 KNOT_MUST_USE knot_err_t zone_keys_roll(const zone_keys_env_t *env, zone_keys_t *keys, const conf_policy_times_t *times,
-		bool forces_ksk, bool forces_zsk, keys_outcome_t *ret_outcome);
+		unsigned how, keys_outcome_t *ret_outcome);
 
 /**
  * Make a new salt if the policy wants one now: another length, never made, or too old. Nothing happens without NSEC3.
@@ -90,6 +97,10 @@ KNOT_MUST_USE knot_err_t zone_keys_open(const zone_keys_env_t *env, zone_keys_t 
 
 /** After signing has failed: see which of the private keys can't be opened any more, for keys->reason. */
 void zone_keys_recheck(const zone_keys_env_t *env, zone_keys_t *keys);
+
+/** Get the private keys of all KSKs, whenever they sign: those of a machine that signs for others. KNOT_ENOPRIVATEKEY:
+ * as above. */
+KNOT_MUST_USE knot_err_t zone_keys_open_ksks(const zone_keys_env_t *env, zone_keys_t *keys);
 
 /** Take all keys out of the zone (`keys`), and what else is kept of it (`data`). Private keys that no other zone has
  * go, or are noted as trash. Errors of zone_keys_load() and zone_keys_save(). */

@@ -91,7 +91,7 @@ static conf_policy_times_t times_of(const zone_keys_env_t *env)
 static void roll(const zone_keys_env_t *env, zone_keys_t *keys, bool forces_zsk, keys_outcome_t *outcome)
 {
 	conf_policy_times_t times = times_of(env);
-	assert_int_equal(zone_keys_roll(env, keys, &times, false, forces_zsk, outcome), KNOT_OK);
+	assert_int_equal(zone_keys_roll(env, keys, &times, forces_zsk ? ZONE_KEYS_ROLLS_ZSK : 0, outcome), KNOT_OK);
 	assert_true(outcome->is_changed);
 }
 

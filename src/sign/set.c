@@ -294,7 +294,6 @@ static void signer_take_given(sign_signer_t *s, sign_set_t *set, uint32_t ttl)
 		} else {
 			set->made[set->made_count++] = (sign_rr_t){ given, ttl, KNOT_TYPE_RRSIG, .is_new = true };
 		}
-		signer_note_expiration(s, expiration_of(s->plan, given));
 	}
 }
 

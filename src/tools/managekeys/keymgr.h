@@ -74,6 +74,15 @@ done_t keymgr_run_import_trash(const keymgr_t *run);
 done_t keymgr_run_keystore_test(const keymgr_t *run);
 done_t keymgr_run_keystore_bench(const keymgr_t *run);
 
+/** Commands of offline.c. */
+done_t keymgr_run_pregenerate(const keymgr_t *run);
+done_t keymgr_run_generate_ksr(const keymgr_t *run);
+done_t keymgr_run_sign_ksr(const keymgr_t *run);
+done_t keymgr_run_validate_skr(const keymgr_t *run);
+done_t keymgr_run_import_skr(const keymgr_t *run);
+done_t keymgr_run_show_offline(const keymgr_t *run);
+done_t keymgr_run_del_offline(const keymgr_t *run);
+
 /** How times are printed. */
 typedef enum { LIST_UNIX, LIST_HUMAN, LIST_ISO } list_times_t;
 

@@ -5,6 +5,7 @@
 #include "libknot/base/number.h"
 #include "src/conf/conf.h"
 #include "src/sign/by_keys.h"
+#include "src/sign/by_offline.h"
 #include "src/sign/sign.h"
 #include "src/sys/file.h"
 #include "src/tools/conf_choice.h"
@@ -198,7 +199,7 @@ static knot_err_t zonesign_roll(zonesign_t *sign)
 		return KNOT_OK;
 	}
 	sign->has_rolled = true;
-	knot_err_t err = zone_keys_roll(&sign->env, &sign->keys, &sign->times, false, false, &sign->outcome);
+	knot_err_t err = zone_keys_roll(&sign->env, &sign->keys, &sign->times, 0, &sign->outcome);
 	return err == KNOT_OK ? zone_keys_resalt(&sign->env, &sign->keys) : err;
 }
 
@@ -244,10 +245,15 @@ static knot_err_t zonesign_make(zonesign_t *sign, const sign_plan_t *plan)
 static bool zonesign_sign(zonesign_t *sign)
 {
 	sign_by_keys_t by_keys = { .keys = NULL };
+	sign_by_offline_t offline = { .next_s = 0 };
 	knot_err_t err = zonesign_get_keys(sign);
 	err = err == KNOT_OK ? sign_by_keys(&sign->env, &sign->keys, &sign->times, &by_keys) : err;
+	if (err == KNOT_OK && sign->env.policy->is_offline_ksk) {
+		err = sign_by_offline(&sign->env, &offline, &by_keys.plan);
+	}
 	err = err == KNOT_OK ? zonesign_make(sign, &by_keys.plan) : err;
 	sign_by_keys_done(&by_keys);
+	sign_by_offline_done(&offline);
 	if (err != KNOT_OK) {
 		zonesign_say("error", "failed to sign the zone (%s%s%s)", knot_strerror(err),
 				sign->keys.reason[0] != '\0' ? ", " : "", sign->keys.reason);
