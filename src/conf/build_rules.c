@@ -309,6 +309,17 @@ knot_err_t conf_build_rules(conf_store_t *store, conf_bases_t bases)
 	return err == KNOT_OK ? rules_build_policies(store, bases) : err;
 }
 
+const conf_policy_t *conf_find_policy(const conf_t *conf, const char *id)
+{
+	const conf_store_t *store = conf->store;
+	for (size_t i = 0; i < store->tables[CONF_S_POLICY].count; i++) {
+		if (strcmp(store->policies[i].id, id) == 0) {
+			return &store->policies[i];
+		}
+	}
+	return NULL;
+}
+
 const conf_policy_t *conf_zone_policy(const conf_t *conf, const conf_zone_t *zone)
 {
 	const conf_store_t *store = conf->store;

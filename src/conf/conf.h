@@ -499,6 +499,9 @@ KNOT_MUST_USE knot_err_t conf_zone_file(const conf_zone_t *zone, char *ret_path,
 /** The policy by which the zone is signed; the built-in one if it names none. Never NULL. */
 const conf_policy_t *conf_zone_policy(const conf_t *conf, const conf_zone_t *zone);
 
+/** The policy of that identifier; NULL: there is none. */
+const conf_policy_t *conf_find_policy(const conf_t *conf, const char *id);
+
 /** The stores of a policy's private keys, in order; at least the built-in one. */
 conf_keystores_t conf_policy_keystores(const conf_t *conf, const conf_policy_t *policy);
 

@@ -89,6 +89,14 @@ typedef struct {
  * filter) "u". */
 void session_print_time(const session_t *session, uint64_t when_s, char *text, size_t max);
 
+/** A named value of a line that a command prints about a zone. */
+typedef struct {
+	const char *name, *text;
+} session_field_t;
+
+/** Send a line: a unit of data for the first field, and one of more data for each other. */
+void session_send_fields(session_t *session, const session_zone_t *zone, const session_field_t *fields, size_t count);
+
 /** The zone of the unit, which need not be configured; text: KNOT_NAME_TEXT_MAX bytes. KNOT_EPARAM: no name.
  * KNOT_ENOZONE: "@". */
 KNOT_MUST_USE knot_err_t session_scan_zone(

@@ -107,6 +107,16 @@ static void zone_command_print_xfr_freeze(const zone_facts_t *facts, int event, 
 	snprintf(text, FIELD_TEXT_MAX, "%s", facts->has_frozen_transfers ? "yes" : "-");
 }
 
+void session_send_fields(session_t *session, const session_zone_t *zone, const session_field_t *fields, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		knot_ctl_data_t unit = { [KNOT_CTL_IDX_ZONE] = zone->text,
+			[KNOT_CTL_IDX_TYPE] = fields[i].name,
+			[KNOT_CTL_IDX_DATA] = fields[i].text };
+		session_send(session, i == 0 ? KNOT_CTL_TYPE_DATA : KNOT_CTL_TYPE_EXTRA, &unit);
+	}
+}
+
 void session_print_time(const session_t *session, uint64_t when_s, char *text, size_t max)
 {
 	if (session_flag(session, 'u') || session_filter(session, 'u')) {

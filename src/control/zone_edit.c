@@ -150,29 +150,21 @@ command_result_t command_zone_serial_set(session_t *session, const session_zone_
 
 /* ---- zone-history, zone-revert ---- */
 
-typedef struct {
-	const char *name;
-	char text[64];
-} history_field_t;
+enum { HISTORY_TEXT_MAX = 64 };
 
 static void zone_edit_send_version(session_t *session, const session_zone_t *zone, const history_version_t *version)
 {
-	history_field_t fields[] = { { .name = "serial" }, { .name = "time" }, { .name = "source" }, { .name = "by" },
-		{ .name = "removed" }, { .name = "added" }, { .name = "size" } };
-	enum { TEXT_MAX = sizeof(fields[0].text) };
-	snprintf(fields[0].text, TEXT_MAX, "%" PRIu32, version->serial_to);
-	session_print_time(session, version->time_s, fields[1].text, TEXT_MAX);
-	snprintf(fields[2].text, TEXT_MAX, "%s", version->source);
-	snprintf(fields[3].text, TEXT_MAX, "%s", version->who[0] != '\0' ? version->who : "-");
-	snprintf(fields[4].text, TEXT_MAX, "%" PRIu32, version->removed);
-	snprintf(fields[5].text, TEXT_MAX, "%" PRIu32, version->added);
-	snprintf(fields[6].text, TEXT_MAX, "%" PRIu64, version->zone_size);
-	for (size_t i = 0; i < KNOT_LEN(fields); i++) {
-		knot_ctl_data_t unit = { [KNOT_CTL_IDX_ZONE] = zone->text,
-			[KNOT_CTL_IDX_TYPE] = fields[i].name,
-			[KNOT_CTL_IDX_DATA] = fields[i].text };
-		session_send(session, i == 0 ? KNOT_CTL_TYPE_DATA : KNOT_CTL_TYPE_EXTRA, &unit);
-	}
+	char serial[HISTORY_TEXT_MAX], when[HISTORY_TEXT_MAX], removed[HISTORY_TEXT_MAX], added[HISTORY_TEXT_MAX],
+			size[HISTORY_TEXT_MAX];
+	snprintf(serial, sizeof(serial), "%" PRIu32, version->serial_to);
+	session_print_time(session, version->time_s, when, sizeof(when));
+	snprintf(removed, sizeof(removed), "%" PRIu32, version->removed);
+	snprintf(added, sizeof(added), "%" PRIu32, version->added);
+	snprintf(size, sizeof(size), "%" PRIu64, version->zone_size);
+	const session_field_t fields[] = { { "serial", serial }, { "time", when }, { "source", version->source },
+		{ "by", version->who[0] != '\0' ? version->who : "-" }, { "removed", removed }, { "added", added },
+		{ "size", size } };
+	session_send_fields(session, zone, fields, KNOT_LEN(fields));
 }
 
 command_result_t command_zone_history(session_t *session, const session_zone_t *zone)

@@ -10,6 +10,10 @@
 typedef struct {
 	conf_choice_t choice;
 	bool is_extended, is_json, lists_zones, has_colour;
+	struct {
+		const char *until, *policy, *ds_after, *ds_ttl; /* as they were said; NULL: they weren't */
+		bool wants_svg;
+	} plan;           /* options of `plan` */
 	const char *tsig; /* -t: the name; NULL: not asked for */
 	conf_t *conf;     /* owned */
 	kasp_t *kasp;     /* owned */
@@ -73,6 +77,9 @@ done_t keymgr_run_import_trash(const keymgr_t *run);
 /** Commands of keystore.c: they have a keystore in place of a zone. */
 done_t keymgr_run_keystore_test(const keymgr_t *run);
 done_t keymgr_run_keystore_bench(const keymgr_t *run);
+
+/** The command of plan.c. */
+done_t keymgr_run_plan(const keymgr_t *run);
 
 /** Commands of offline.c. */
 done_t keymgr_run_pregenerate(const keymgr_t *run);

@@ -532,6 +532,8 @@ static const struct {
 	{ "delete", keymgr_run_delete, "<key_spec>", "Remove the specified key from zone." },
 	{ "set", keymgr_run_set, "<key_spec> <attribute_name>=<value>...", "Set existing key's timing attribute." },
 	{ "del-all-old", keymgr_run_delete_old, "", "Delete old keys that are in state 'removed'." },
+	{ "plan", keymgr_run_plan, "[human|iso|unix] [--until <time>] [--policy <id|file>] [--ds-after <time>] [--svg]",
+			"Show what each key will do, when and why." },
 	{ "pregenerate", keymgr_run_pregenerate, "[<from>] <to>",
 			"Pre-generate ZSKs for later rollovers with offline KSK." },
 	{ "show-offline", keymgr_run_show_offline, "[<from>] [<to>]",
@@ -787,6 +789,9 @@ static bool keymgr_list_zones(keymgr_t *run)
 
 /* ---- Options ---- */
 
+/* Without a letter: of `plan`. */
+enum { OPTION_UNTIL = 256, OPTION_POLICY, OPTION_DS_AFTER, OPTION_DS_TTL, OPTION_SVG };
+
 static bool keymgr_choose(const char **choice, const char *value, keymgr_t *run)
 {
 	if (conf_choice_is_made(&run->choice)) {
@@ -810,6 +815,11 @@ static bool keymgr_option(int c, keymgr_t *run, int *ret_status)
 	case 'l': run->lists_zones = true; return true;
 	case 'x': run->has_colour = false; return true;
 	case 'X': run->has_colour = true; return true;
+	case OPTION_UNTIL: run->plan.until = optarg; return true;
+	case OPTION_POLICY: run->plan.policy = optarg; return true;
+	case OPTION_DS_AFTER: run->plan.ds_after = optarg; return true;
+	case OPTION_DS_TTL: run->plan.ds_ttl = optarg; return true;
+	case OPTION_SVG: run->plan.wants_svg = true; return true;
 	case 'h': keymgr_help(); break;
 	case 'V': printf("keymgr (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION); break;
 	default: keymgr_help(); return false;
@@ -848,6 +858,11 @@ int main(int argc, char **argv)
 		{ "list", no_argument, NULL, 'l' },
 		{ "mono", no_argument, NULL, 'x' },
 		{ "color", no_argument, NULL, 'X' },
+		{ "until", required_argument, NULL, OPTION_UNTIL },
+		{ "policy", required_argument, NULL, OPTION_POLICY },
+		{ "ds-after", required_argument, NULL, OPTION_DS_AFTER },
+		{ "ds-ttl", required_argument, NULL, OPTION_DS_TTL },
+		{ "svg", no_argument, NULL, OPTION_SVG },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{ 0 },
