@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 
+import dns.dnssec
 import dns.rcode
 import dns.update
 import pytest
@@ -122,6 +123,18 @@ def test_import(tokens, directory):
     assert files.fail("example.", "import-pkcs11", made).startswith("error: not a PKCS #11 keystore for zone example.\n")
 
 
+@pytest.mark.skipif(not shutil.which("dnssec-keygen"), reason="BIND's tools are not installed")
+@pytest.mark.parametrize("algorithm", ["RSASHA256", "ECDSAP384SHA384", "ED25519"])
+def test_import_bind(tokens, directory, algorithm):
+    """Into the token, whose own id of it is that of a file."""
+    keys = Manager(directory, keystores(("hsm", tokens.place("one")), ("files", "keys")))
+    pair = subprocess.run(["dnssec-keygen", "-K", directory, "-a", algorithm, "example."], capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+    made = keys.do("example.", "import-bind", directory / pair).split()[0]
+    assert keys.list()[made]["keystore"] == "hsm" and len(tokens.objects()) == 2
+    files = Manager(directory, keystores(("files", "keys")))
+    assert files.do("other.", "import-bind", directory / pair).split()[0] == made
+
+
 @pytest.mark.parametrize("place, text", [
     ("pkcs11:token=one;pin-value=1234", "invalid PKCS #11 configuration"),
     ("pkcs11:token=one;pin-value=1234 /nonexistent.so", "failed to load PKCS #11 module"),
@@ -196,6 +209,12 @@ def test_kzonesign(tokens, directory):
         done = subprocess.run([built("kzonesign", "tools"), "-c", keys.conf, *option, "example"], capture_output=True, text=True, check=False, timeout=60)
         assert done.returncode == 0 and said in done.stdout, done
     assert not complaint(directory / "example.zone") and len(tokens.objects()) == 4
+    signed = (directory / "example.zone").read_text()
+    for path in tokens.objects():
+        path.unlink()
+    done = subprocess.run([built("kzonesign", "tools"), "-c", keys.conf, "example"], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1 and re.fullmatch(r"error: failed to sign the zone \(no private key, key \d+, id [0-9a-f]{40}: no private key\)\n", done.stderr)
+    assert (directory / "example.zone").read_text() == signed
 
 
 # ---- The server ----
@@ -342,6 +361,27 @@ def test_token_breaks_in_the_middle(make_knotd, vanishing):
     daemon.knotc("-b", "zone-sign", "example")
     wait_serial(daemon, 12)
     check(daemon)
+
+
+def test_backup(make_knotd, tokens, directory):
+    """Records of the keys go with a backup and come back; private keys stay in the token, and the log says so."""
+    daemon = start(make_knotd(), keystores(("hsm", tokens.place("one"))), ["single-type-signing: on"])
+    daemon.wait(lambda: serial(daemon) == 11, what="the zone")
+    key, = Manager(daemon.dir).list()
+    daemon.knotc("-b", "zone-backup", "+backupdir", str(directory / "kept"), "+kaspdb", "example")
+    daemon.wait_log(rf"\[example\.\] backup of private key id {key} via PKCS #11 not possible, ignoring")
+    assert list((directory / "kept").rglob("*.pem")) == []
+    daemon.stop()
+    shutil.rmtree(daemon.dir / "db" / "keys")
+    daemon.start()
+    daemon.wait(lambda: daemon.ask("example", "SOA").answer, what="the zone, from its image")
+    daemon.knotc("-b", "zone-restore", "+backupdir", str(directory / "kept"), "+kaspdb", "example")
+    daemon.wait_log(rf"\[example\.\] restore of private key id {key} via PKCS #11 not possible, ignoring")
+    daemon.wait(lambda: set(Manager(daemon.dir).list()) == {key}, what="the key")
+    daemon.wait(lambda: daemon.ask("example", "SOA").answer, what="the restored zone")
+    daemon.knotc("-b", "zone-sign", "example")
+    check(daemon)
+    assert {dns.dnssec.key_id(record) for record in contents(daemon).get_rdataset("example.", "DNSKEY")} == {Manager(daemon.dir).list()[key]["tag"]}
 
 
 def test_trash_is_emptied(make_knotd, tokens):
