@@ -286,7 +286,7 @@ def test_wrong_key(make_knotd, tokens, directory):
 
 def tag_of(daemon):
     """Of the only key; the token needn't be there."""
-    return int(re.search(r"DNSSEC, key, tag (\d+),", daemon.log()).group(1))
+    return int(re.search(r"DNSSEC, key, tag +(\d+),", daemon.log()).group(1))
 
 
 def put_other_key(tokens, directory, label, key):
