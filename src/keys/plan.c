@@ -195,10 +195,28 @@ static knot_err_t plan_add(planning_t *planning, size_t key, keys_state_t from, 
 	return KNOT_OK;
 }
 
+/* Of one time: keys that come before those that go, KSKs before ZSKs. The order of ids says nothing. */
+static int plan_compare_events(const void *left, const void *right, void *ctx)
+{
+	const keys_set_t *keys = ctx;
+	const keys_event_t *a = left, *b = right;
+	/* States are in the order of a key's life; the end of it is the first. */
+	unsigned step_a = (unsigned)a->to - 1, step_b = (unsigned)b->to - 1;
+	if (step_a != step_b) {
+		return step_a < step_b ? -1 : 1;
+	}
+	const kasp_key_t *key_a = &keys->keys[a->key], *key_b = &keys->keys[b->key];
+	if (key_a->is_ksk != key_b->is_ksk) {
+		return key_a->is_ksk ? -1 : 1;
+	}
+	return key_a->tag != key_b->tag ? (key_a->tag < key_b->tag ? -1 : 1) : strcmp(key_a->id, key_b->id);
+}
+
 /* Compare what the plan knows of each key with what it is now. last_s: when it was looked at last. */
 static knot_err_t plan_compare(planning_t *planning, uint64_t last_s)
 {
 	keys_set_t *known = &planning->plan->keys;
+	const size_t first = planning->plan->count;
 	knot_err_t err = KNOT_OK;
 	for (size_t i = 0; i < known->count && err == KNOT_OK; i++) {
 		kasp_key_t *before = &known->keys[i];
@@ -220,6 +238,10 @@ static knot_err_t plan_compare(planning_t *planning, uint64_t last_s)
 					      ? plan_add(planning, known->count - 1, KEYS_INVALID, to)
 					      : err;
 		}
+	}
+	if (planning->plan->count > first) {
+		qsort_r(&planning->plan->events[first], planning->plan->count - first, sizeof(keys_event_t),
+				plan_compare_events, known);
 	}
 	return err;
 }

@@ -65,10 +65,10 @@ static void test_from_nothing(void **state)
 	const keys_set_t none = { .count = 0 };
 	keys_plan_params_t params = make_params(31);
 	check_plan(&none, &params,
-			"0 K1 submit; 0 Z2 activate; 24 K1 activate; 720 Z3 publish; 722 Z2 retire; 722 Z3 activate; ");
+			"0 K1 submit; 0 Z2 activate; 24 K1 activate; 720 Z3 publish; 722 Z3 activate; 722 Z2 retire; ");
 	/* Nobody tells of the parent. */
 	params.has_parent = false;
-	check_plan(&none, &params, "0 K1 submit; 0 Z2 activate; 720 Z3 publish; 722 Z2 retire; 722 Z3 activate; ");
+	check_plan(&none, &params, "0 K1 submit; 0 Z2 activate; 720 Z3 publish; 722 Z3 activate; 722 Z2 retire; ");
 	policy.is_manual = true;
 	check_plan(&none, &params, "");
 }
@@ -80,8 +80,8 @@ static void test_ksk(void **state)
 	keys_plan_params_t params = make_params(106);
 	params.zsk_lifetime_s = 0;
 	check_plan(&none, &params,
-			"0 K1 submit; 0 Z2 activate; 24 K1 activate; 2400 K3 publish; 2402 K3 submit; 2426 K1 replace; "
-			"2426 K3 activate; 2450 K1 remove; ");
+			"0 K1 submit; 0 Z2 activate; 24 K1 activate; 2400 K3 publish; 2402 K3 submit; 2426 K3 activate; "
+			"2426 K1 replace; 2450 K1 remove; ");
 }
 
 /* Timers of a manual policy pass, and their reasons name numbers. */
