@@ -231,11 +231,13 @@ knot_err_t knot_name_scan(
 }
 
 /* How a byte is printed: itself, behind a backslash, or as \DDD. */
-static bool prints_plain(uint8_t c)
-{
-	return (lower(c) >= 'a' && lower(c) <= 'z') || knot_is_digit((char)c) || c == '-' || c == '_' || c == '*' ||
-	       c == '/';
-}
+static const bool prints_plain[256] = { ['a' ... 'z'] = true,
+	['A' ... 'Z'] = true,
+	['0' ... '9'] = true,
+	['-'] = true,
+	['_'] = true,
+	['*'] = true,
+	['/'] = true };
 
 static bool prints_escaped(uint8_t c)
 {
@@ -253,7 +255,7 @@ size_t knot_name_print(knot_name_t name, char ret_text[static KNOT_NAME_TEXT_MAX
 	while (*label != 0) {
 		for (unsigned i = 1; i <= *label; i++) {
 			uint8_t c = label[i];
-			if (prints_plain(c)) {
+			if (prints_plain[c]) {
 				*out++ = (char)c;
 			} else if (prints_escaped(c)) {
 				*out++ = '\\';

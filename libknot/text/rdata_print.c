@@ -132,9 +132,24 @@ static void put_type(printer_t *p, uint16_t type)
 	print_put_bytes(p, text, knot_rrtype_print(type, text));
 }
 
+/* inet_ntop() makes it by printf(). */
+static void put_ipv4(printer_t *p, const uint8_t *address)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		if (i > 0) {
+			put_char(p, '.');
+		}
+		print_put_number(p, address[i]);
+	}
+}
+
 static void put_address(printer_t *p, int family, const uint8_t *address)
 {
 	char text[INET6_ADDRSTRLEN];
+	if (family == AF_INET) {
+		put_ipv4(p, address);
+		return;
+	}
 	put_str(p, inet_ntop(family, address, text, sizeof(text)));
 }
 
@@ -151,6 +166,16 @@ static void put_integer(printer_t *p, const knot_field_t *field, uint32_t value)
 	print_put_number(p, value);
 }
 
+/* With zeros in front. A signed zone has two times at each signature: printf() takes longer than all else of it. */
+static void put_digits(printer_t *p, uint32_t value, unsigned width)
+{
+	char *at = print_room(p, width);
+	while (at != NULL && width > 0) {
+		at[--width] = (char)('0' + value % 10);
+		value /= 10;
+	}
+}
+
 /* YYYYMMDDHHMMSS, the calendar counted in years from March. */
 static void put_timestamp(printer_t *p, uint32_t seconds)
 {
@@ -162,10 +187,11 @@ static void put_timestamp(printer_t *p, uint32_t seconds)
 	uint32_t day = year_day - (153 * march_month + 2) / 5 + 1;
 	uint32_t month = march_month < 10 ? march_month + 3 : march_month - 9;
 	uint32_t year = era * 400 + era_year + (month <= 2);
-	char text[32];
-	snprintf(text, sizeof(text), "%04u%02u%02u%02u%02u%02u", year, month, day, clock / 3600, clock / 60 % 60,
-			clock % 60);
-	put_str(p, text);
+	const uint32_t fields[] = { month, day, clock / 3600, clock / 60 % 60, clock % 60 };
+	put_digits(p, year, 4);
+	for (size_t i = 0; i < KNOT_LEN(fields); i++) {
+		put_digits(p, fields[i], 2);
+	}
 }
 
 static void put_eui(printer_t *p, const uint8_t *bytes, size_t len)
