@@ -7,6 +7,7 @@
 
 #include "libdnssec/key.h"
 #include "src/zone/nsec3_hash.h"
+#include "src/zone/records.h"
 
 /** A key that signs. RFC 4035 2.2. */
 typedef struct {
@@ -65,5 +66,13 @@ typedef struct {
 	uint64_t rrsig_count;           /* new signatures */
 	uint64_t earliest_expiration_s; /* of signatures that were made or kept; 0: there are none */
 } sign_result_t;
+
+/** What takes the records of a signed zone: by owner in canonical order, those of an NSEC3 chain last; the RRsets of a
+ * name by type, each followed by its signatures. */
+typedef struct {
+	/** rr: of this call. What it returns but KNOT_OK ends the signing. */
+	knot_err_t (*put)(void *ctx, const zone_rr_t *rr);
+	void *ctx; /* borrowed */
+} sign_sink_t;
 
 enum { SIGN_INCEPTION_OFFSET_S = 5400 }; /* signatures begin to be valid so much before they are made: wrong clocks */

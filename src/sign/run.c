@@ -22,9 +22,9 @@ static bool see_soa(const zone_rr_t *rr, void *ctx)
 	return !soa->found;
 }
 
-knot_err_t sign_run_init(sign_run_t *run, zone_txn_t *txn, zone_builder_t *builder, const sign_plan_t *plan)
+knot_err_t sign_run_init(sign_run_t *run, zone_txn_t *txn, const sign_sink_t *sink, const sign_plan_t *plan)
 {
-	*run = (sign_run_t){ .txn = txn, .builder = builder, .plan = plan, .origin = zone_txn_origin(txn) };
+	*run = (sign_run_t){ .txn = txn, .sink = sink, .plan = plan, .origin = zone_txn_origin(txn) };
 	soa_t soa = { 0 };
 	knot_err_t err = zone_txn_each_of(txn, run->origin, see_soa, &soa);
 	if (err == KNOT_ENOMEM) {
@@ -168,25 +168,31 @@ knot_err_t sign_run_add(sign_run_t *run, const sign_name_t *name, sign_place_t p
 {
 	bool has_sigs = name->count > 0 && name->rrs[name->count - 1].type == KNOT_TYPE_RRSIG;
 	bool is_nsec_apart = nsec == SIGN_NSEC_WAITS || nsec == SIGN_NSEC_APART;
+	bool is_nsec_due = nsec == SIGN_NSEC_WAITS; /* its place is the one by its type */
 	knot_err_t err = KNOT_OK;
 	for (size_t i = 0; err == KNOT_OK && i < name->count; i++) {
 		uint16_t type = name->rrs[i].type;
+		if (is_nsec_due && type > KNOT_TYPE_NSEC) {
+			is_nsec_due = false;
+			err = sign_run_add_set(run, name, KNOT_TYPE_NSEC, true, ret_set);
+		}
 		bool is_first = i == 0 || name->rrs[i - 1].type != type;
 		bool is_nsec = type == KNOT_TYPE_NSEC && nsec != SIGN_NSEC_KEPT;
 		bool is_signed = sign_place_signs(place, type);
-		bool is_of_interest = run->builder != NULL || is_signed || has_sigs || is_nsec;
+		bool is_of_interest = run->sink != NULL || is_signed || has_sigs || is_nsec;
 		if (!is_first || type == KNOT_TYPE_RRSIG || !is_of_interest || (is_nsec && is_nsec_apart)) {
 			continue;
 		}
 		size_t set;
-		err = sign_run_add_set(run, name, type, is_signed, &set);
+		err = err == KNOT_OK ? sign_run_add_set(run, name, type, is_signed, &set) : err;
 		if (err == KNOT_OK && is_nsec) {
 			sign_run_drop(run, set);
 		}
 	}
-	err = err == KNOT_OK && has_sigs ? run_add_strays(run, name, is_nsec_apart) : err;
-	return err == KNOT_OK && nsec == SIGN_NSEC_WAITS ? sign_run_add_set(run, name, KNOT_TYPE_NSEC, true, ret_set)
-							 : err;
+	if (err == KNOT_OK && is_nsec_due) {
+		err = sign_run_add_set(run, name, KNOT_TYPE_NSEC, true, ret_set);
+	}
+	return err == KNOT_OK && has_sigs ? run_add_strays(run, name, is_nsec_apart) : err;
 }
 
 knot_err_t sign_run_give(sign_run_t *run, size_t number, knot_bytes_t rdata)
@@ -237,8 +243,9 @@ knot_err_t sign_run_hash(sign_run_t *run, knot_name_t name, uint32_t bitmap)
 static knot_err_t run_put(sign_run_t *run, knot_name_t owner, const sign_rr_t *rr)
 {
 	run->is_changed = run->is_changed || rr->is_new;
-	if (run->builder != NULL) {
-		return zone_builder_put(run->builder, owner, rr->type, rr->ttl, rr->rdata);
+	if (run->sink != NULL) {
+		const zone_rr_t whole = { owner, rr->type, rr->ttl, rr->rdata };
+		return run->sink->put(run->sink->ctx, &whole);
 	}
 	knot_err_t err = rr->is_new ? zone_txn_put(run->txn, owner, rr->type, rr->ttl, rr->rdata) : KNOT_OK;
 	return err == KNOT_EISRECORD ? KNOT_OK : err;
@@ -247,7 +254,7 @@ static knot_err_t run_put(sign_run_t *run, knot_name_t owner, const sign_rr_t *r
 static knot_err_t run_remove(sign_run_t *run, knot_name_t owner, const sign_rr_t *rr)
 {
 	run->is_changed = true;
-	return run->builder == NULL ? zone_txn_remove(run->txn, owner, rr->type, rr->rdata) : KNOT_OK;
+	return run->sink == NULL ? zone_txn_remove(run->txn, owner, rr->type, rr->rdata) : KNOT_OK;
 }
 
 /* What goes first: one record of a set may take the place of another. */
@@ -263,8 +270,36 @@ static knot_err_t run_deliver_rrs(sign_run_t *run, knot_name_t owner, const sign
 	return err;
 }
 
+/* The signature that comes next behind `last` (NULL: first) in canonical order, of those that stay or are new. */
+static const sign_rr_t *set_next_sig(const sign_set_t *set, const sign_rr_t *last)
+{
+	const sign_rr_t *next = NULL;
+	for (size_t i = 0; i < set->sig_count + set->made_count; i++) {
+		const sign_rr_t *sig = i < set->sig_count ? &set->sigs[i] : &set->made[i - set->sig_count];
+		bool is_behind = !sig->goes && (last == NULL || knot_rdata_cmp(last->rdata, sig->rdata) < 0);
+		next = is_behind && (next == NULL || knot_rdata_cmp(sig->rdata, next->rdata) < 0) ? sig : next;
+	}
+	return next;
+}
+
+static knot_err_t run_deliver_sorted(sign_run_t *run, const sign_set_t *set)
+{
+	knot_err_t err = run_deliver_rrs(run, set->owner, set->rrs, set->rr_count);
+	const sign_rr_t *sig = NULL;
+	for (size_t i = 0; i < set->sig_count; i++) {
+		run->is_changed = run->is_changed || set->sigs[i].goes;
+	}
+	while (err == KNOT_OK && (sig = set_next_sig(set, sig)) != NULL) {
+		err = run_put(run, set->owner, sig);
+	}
+	return err;
+}
+
 static knot_err_t run_deliver(sign_run_t *run, const sign_set_t *set)
 {
+	if (run->sink != NULL) {
+		return run_deliver_sorted(run, set);
+	}
 	knot_err_t err = run_deliver_rrs(run, set->owner, set->rrs, set->rr_count);
 	err = err == KNOT_OK ? run_deliver_rrs(run, set->owner, set->sigs, set->sig_count) : err;
 	return err == KNOT_OK ? run_deliver_rrs(run, set->owner, set->made, set->made_count) : err;

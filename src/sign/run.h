@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * Internal: one run of the signer: RRsets come in, are signed piece by piece in threads, and what became of them goes
- * to its destination: to a builder everything that stays and is new, to a transaction only what differs.
+ * to its destination: to a sink everything that stays and is new, to a transaction only what differs.
  */
 #pragma once
 
 #include "src/sign/name.h"
 #include "src/sign/pool.h"
-#include "src/zone/builder.h"
 
 /** A name of the NSEC3 chain. */
 typedef struct {
@@ -25,7 +24,7 @@ typedef struct {
 
 typedef struct {
 	zone_txn_t *txn;         /* borrowed: the records as they are now */
-	zone_builder_t *builder; /* borrowed: gets the signed zone; NULL: the transaction is changed */
+	const sign_sink_t *sink; /* borrowed: gets the signed zone; NULL: the transaction is changed */
 	const sign_plan_t *plan; /* borrowed */
 	knot_name_t origin;      /* lower case, of the transaction */
 	uint32_t chain_ttl;      /* seconds, of NSEC, NSEC3 and NSEC3PARAM */
@@ -41,7 +40,7 @@ typedef struct {
 /** KNOT_ENOSOA: the zone has none. KNOT_ENAMELEN: names of NSEC3 would be too long. KNOT_ENOMEM. On failure, too,
  * sign_run_done() is due. */
 KNOT_MUST_USE knot_err_t sign_run_init(
-		sign_run_t *run, zone_txn_t *txn, zone_builder_t *builder, const sign_plan_t *plan);
+		sign_run_t *run, zone_txn_t *txn, const sign_sink_t *sink, const sign_plan_t *plan);
 void sign_run_done(sign_run_t *run);
 
 /** What becomes of the NSEC records that a name has. */

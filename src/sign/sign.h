@@ -14,16 +14,19 @@
 #include "src/zone/builder.h"
 #include "src/zone/txn.h"
 
+/** Records go to a builder, in which they may come in any order. */
+sign_sink_t sign_to_builder(zone_builder_t *builder);
+
 /**
- * Sign the whole zone. builder NULL: the transaction is changed. Otherwise the builder gets all records of the signed
- * zone, which the transaction then needn't hold: for a zone that is signed for the first time; of the transaction only
- * the apex is changed. Cost: time of the signatures that have to be made or verified, and a walk; memory for 24 bytes
- * for each name of an NSEC3 chain, and for what is changed.
- * KNOT_ENOSOA: the zone has no SOA. KNOT_ENAMELEN: its name is too long for NSEC3. KNOT_ENOMEM, errors of libdnssec:
- * discard the transaction and the builder.
+ * Sign the whole zone. sink NULL: the transaction is changed. Otherwise the sink gets all records of the signed
+ * zone, which the transaction then needn't hold: for a zone that is signed for the first time, or goes to a file; of
+ * the transaction only the apex is changed. Cost: time of the signatures that have to be made or verified, and a walk;
+ * memory for 24 bytes for each name of an NSEC3 chain, and for what is changed. KNOT_ENOSOA: the zone has no SOA.
+ * KNOT_ENAMELEN: its name is too long for NSEC3. KNOT_ENOMEM, errors of libdnssec and of the sink: discard the
+ * transaction and what the sink has got.
  */
 KNOT_MUST_USE knot_err_t sign_zone(
-		zone_txn_t *txn, zone_builder_t *builder, const sign_plan_t *plan, sign_result_t *ret_result);
+		zone_txn_t *txn, const sign_sink_t *sink, const sign_plan_t *plan, sign_result_t *ret_result);
 
 /**
  * Sign what a transaction changed on top of a version that sign_zone() signed by the same plan, but for times.

@@ -8,6 +8,7 @@
 
 #include "libknot/text/zonefile.h"
 #include "src/sign/rdata.h"
+#include "src/zone/dump_parts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -276,17 +277,55 @@ static zone_contents_t *sign(zone_contents_t *zone, const sign_plan_t *plan, sig
 	return signed_zone;
 }
 
+/* Takes what a sink gets to a builder, and to a file. */
+typedef struct {
+	zone_builder_t *builder;
+	zone_dump_parts_t *parts;
+} both_t;
+
+static knot_err_t put_both(void *ctx, const zone_rr_t *rr)
+{
+	const both_t *both = ctx;
+	assert_int_equal(zone_dump_parts_put(both->parts, rr), KNOT_OK);
+	return sign_to_builder(both->builder).put(both->builder, rr);
+}
+
+static void assert_same_file(FILE *is, FILE *want)
+{
+	char line[1000], want_line[1000];
+	rewind(is);
+	rewind(want);
+	while (fgets(want_line, sizeof(want_line), want) != NULL) {
+		assert_non_null(fgets(line, sizeof(line), is));
+		assert_string_equal(line, want_line);
+	}
+	assert_null(fgets(line, sizeof(line), is));
+}
+
+/* What is signed into a builder. To a file it gives the same one that the version is written to. */
 static zone_contents_t *sign_by_builder(zone_contents_t *zone, const sign_plan_t *plan, sign_result_t *ret_result)
 {
 	zone_txn_t *txn;
 	zone_contents_t *signed_zone;
-	zone_builder_t *builder = zone_builder_new(origin);
-	assert_non_null(builder);
+	const zone_dump_params_t how = { .program = "test" };
+	FILE *file = tmpfile(), *want = tmpfile();
+	both_t both = { .builder = zone_builder_new(origin) };
+	const sign_sink_t sink = { put_both, &both };
+	assert_non_null(both.builder);
+	assert_non_null(file);
+	assert_non_null(want);
+	assert_int_equal(zone_dump_parts_begin(fileno(file), "/tmp", &how, &both.parts), KNOT_OK);
 	assert_int_equal(zone_txn_begin(zone, &params, &txn), KNOT_OK);
-	assert_int_equal(sign_zone(txn, builder, plan, ret_result), KNOT_OK);
+	assert_int_equal(sign_zone(txn, &sink, plan, ret_result), KNOT_OK);
 	zone_txn_discard(txn);
 	zone_contents_free(zone);
-	assert_int_equal(zone_builder_finish(builder, &params, &signed_zone), KNOT_OK);
+	assert_int_equal(zone_builder_finish(both.builder, &params, &signed_zone), KNOT_OK);
+	assert_int_equal(zone_dump_parts_end(both.parts), KNOT_OK);
+	assert_int_equal(zone_dump(signed_zone, fileno(want), &how), KNOT_OK);
+	assert_same_file(file, want);
+	zone_dump_parts_free(both.parts);
+	fclose(file);
+	fclose(want);
 	return signed_zone;
 }
 

@@ -328,10 +328,20 @@ knot_err_t sign_whole(sign_run_t *run)
 	return err;
 }
 
-knot_err_t sign_zone(zone_txn_t *txn, zone_builder_t *builder, const sign_plan_t *plan, sign_result_t *ret_result)
+static knot_err_t sign_put_built(void *ctx, const zone_rr_t *rr)
+{
+	return zone_builder_put(ctx, rr->owner, rr->type, rr->ttl, rr->rdata);
+}
+
+sign_sink_t sign_to_builder(zone_builder_t *builder)
+{
+	return (sign_sink_t){ sign_put_built, builder };
+}
+
+knot_err_t sign_zone(zone_txn_t *txn, const sign_sink_t *sink, const sign_plan_t *plan, sign_result_t *ret_result)
 {
 	sign_run_t run;
-	knot_err_t err = sign_run_init(&run, txn, builder, plan);
+	knot_err_t err = sign_run_init(&run, txn, sink, plan);
 	err = err == KNOT_OK ? sign_apex_keys(&run) : err;
 	err = err == KNOT_OK ? sign_whole(&run) : err;
 	if (err == KNOT_OK) {

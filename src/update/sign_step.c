@@ -100,7 +100,8 @@ static knot_err_t sign_first(update_t *update, zone_txn_t *txn, sign_result_t *r
 	params.on_message = NULL; /* what the checks say of the version was said before */
 	zone_builder_t *builder = zone_builder_new(update->origin);
 	knot_err_t err = builder != NULL ? sign_set_serial(update, txn) : KNOT_ENOMEM;
-	err = err == KNOT_OK ? sign_zone(txn, builder, update->policy->signing->plan, ret_result) : err;
+	const sign_sink_t sink = sign_to_builder(builder);
+	err = err == KNOT_OK ? sign_zone(txn, &sink, update->policy->signing->plan, ret_result) : err;
 	if (err != KNOT_OK) {
 		zone_builder_discard(builder);
 		return err;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A zone that is written and read again is the same zone: every type, every kind of name, at random and by rows. */
 #include "src/zone/dump.h"
+#include "src/zone/dump_parts.h"
 #include "src/zone/txn.h"
 
 #include "src/zone/test_dump.h"
@@ -29,12 +30,11 @@ static zone_contents_t *build(const char *text)
 	return zone;
 }
 
-/* The zone as a file, to be freed. */
-static char *write_zone(const zone_contents_t *zone)
+static const zone_dump_params_t how = { .program = "Test 1", .now_s = 86400 };
+
+/* What a file has, to be freed. The file is closed. */
+static char *read_file(int fd)
 {
-	int fd = memfd_create("dump", MFD_CLOEXEC);
-	assert_true(fd >= 0);
-	assert_int_equal(zone_dump(zone, fd, &(zone_dump_params_t){ .program = "Test 1", .now_s = 86400 }), KNOT_OK);
 	off_t len = lseek(fd, 0, SEEK_END);
 	char *text = calloc(1, (size_t)len + 1);
 	assert_non_null(text);
@@ -43,13 +43,47 @@ static char *write_zone(const zone_contents_t *zone)
 	return text;
 }
 
+/* The zone as a file, to be freed. */
+static char *write_zone(const zone_contents_t *zone)
+{
+	int fd = memfd_create("dump", MFD_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(zone_dump(zone, fd, &how), KNOT_OK);
+	return read_file(fd);
+}
+
+static bool put_part(const zone_rr_t *rr, void *ctx)
+{
+	assert_int_equal(zone_dump_parts_put(ctx, rr), KNOT_OK);
+	return true;
+}
+
+/* The same, record by record. */
+static char *write_parts(const zone_contents_t *zone)
+{
+	zone_dump_parts_t *parts;
+	uint8_t *scratch = malloc(KNOT_RDATA_MAX);
+	int fd = memfd_create("parts", MFD_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_non_null(scratch);
+	assert_int_equal(zone_dump_parts_begin(fd, "/tmp", &how, &parts), KNOT_OK);
+	assert_true(zone_each_record(zone, scratch, put_part, parts));
+	assert_int_equal(zone_dump_parts_end(parts), KNOT_OK);
+	zone_dump_parts_free(parts);
+	free(scratch);
+	return read_file(fd);
+}
+
 static void check_round_trip(const zone_contents_t *zone)
 {
 	char *text = write_zone(zone);
 	zone_contents_t *again = build(text);
-	char *want = dump_zone(zone), *is = dump_zone(again), *text_again = write_zone(again);
+	char *want = dump_zone(zone), *is = dump_zone(again), *text_again = write_zone(again),
+	     *parts = write_parts(zone);
 	assert_string_equal(is, want);
 	assert_string_equal(text_again, text);
+	assert_string_equal(parts, text);
+	free(parts);
 	free(want);
 	free(is);
 	free(text);
@@ -127,9 +161,53 @@ static void test_random_zones(void **state)
 	}
 }
 
+/* What stands in front of the SOA at the apex is held until it comes, however much that is. */
+static void test_large_apex(void **state)
+{
+	(void)state;
+	enum { ADDRESSES = 20000, LINE = 32 };
+	char *text = calloc(ADDRESSES + 2, LINE), *end = text;
+	assert_non_null(text);
+	for (unsigned i = 0; i < ADDRESSES; i++) {
+		end += snprintf(end, LINE, "@ 60 A 192.0.%u.%u\n", i / 256, i % 256);
+	}
+	snprintf(end, LINE, "@ SOA ns admin 5 1 2 3 4\n");
+	zone_contents_t *zone = build(text);
+	check_round_trip(zone);
+	zone_contents_free(zone);
+	free(text);
+}
+
+/* Parts fail by themselves: without a SOA, without a place, on a full disk. */
+static void test_failing_parts(void **state)
+{
+	(void)state;
+	static const uint8_t rdata[] = { 0, 1, 1, 0, 1, 2, 0, 6, 0x40, 0, 0, 0, 0, 3 };
+	static const uint8_t soa[] = "\1m\0\1r\0\0\0\0\7\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0";
+	const zone_rr_t nsec = { params.origin, KNOT_TYPE_NSEC, 60, { rdata, sizeof(rdata) } };
+	const zone_rr_t first = { params.origin, KNOT_TYPE_SOA, 60, { soa, sizeof(soa) } };
+	zone_dump_parts_t *parts;
+	FILE *file = tmpfile(), *full = fopen("/dev/full", "w");
+	assert_non_null(file);
+	assert_non_null(full);
+	assert_int_equal(zone_dump_parts_begin(fileno(file), "/tmp", &how, &parts), KNOT_OK);
+	assert_int_equal(zone_dump_parts_end(parts), KNOT_ENOSOA);
+	zone_dump_parts_free(parts);
+	assert_int_equal(zone_dump_parts_begin(fileno(file), "/nowhere/at/all", &how, &parts), KNOT_OK);
+	assert_int_equal(zone_dump_parts_put(parts, &first), KNOT_OK);
+	assert_int_equal(zone_dump_parts_put(parts, &nsec), KNOT_ENOENT);
+	zone_dump_parts_free(parts);
+	assert_int_equal(zone_dump_parts_begin(fileno(full), "/tmp", &how, &parts), KNOT_OK);
+	assert_int_equal(zone_dump_parts_put(parts, &first), KNOT_ENOSPC);
+	zone_dump_parts_free(parts);
+	fclose(file);
+	fclose(full);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_columns), cmocka_unit_test(test_full_disk),
-		cmocka_unit_test(test_random_zones) };
+		cmocka_unit_test(test_random_zones), cmocka_unit_test(test_large_apex),
+		cmocka_unit_test(test_failing_parts) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

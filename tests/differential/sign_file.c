@@ -86,9 +86,10 @@ static zone_contents_t *work_sign(const work_t *work, const zone_contents_t *zon
 	zone_contents_t *signed_zone;
 	sign_result_t result;
 	zone_builder_t *builder = zone_builder_new(work->params.origin);
+	const sign_sink_t sink = sign_to_builder(builder);
 	check(builder != NULL, "a builder");
 	check(zone_txn_begin(zone, &work->params, &txn) == KNOT_OK, "beginning");
-	check(sign_zone(txn, builder, &work->plan, &result) == KNOT_OK, "signing");
+	check(sign_zone(txn, &sink, &work->plan, &result) == KNOT_OK, "signing");
 	zone_txn_discard(txn);
 	check(zone_builder_finish(builder, &work->params, &signed_zone) == KNOT_OK, "building");
 	fprintf(stderr, "signatures %" PRIu64 "\n", result.rrsig_count);

@@ -7,23 +7,17 @@
 #include "src/sign/by_keys.h"
 #include "src/sign/by_offline.h"
 #include "src/sign/sign.h"
-#include "src/sys/file.h"
 #include "src/tools/conf_choice.h"
+#include "src/tools/zonesign/output.h"
 #include "src/validate/validate.h"
-#include "src/zone/dump.h"
 
-#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
-
-enum { NEW_FILE_MODE = 0640 };
 
 typedef struct {
 	conf_choice_t choice;
@@ -225,21 +219,60 @@ static knot_err_t zonesign_get_keys(zonesign_t *sign)
 
 /* ---- Signing ---- */
 
-static knot_err_t zonesign_make(zonesign_t *sign, const sign_plan_t *plan)
+/* The path of the zone file, or of one with its name in the other folder. */
+static bool zonesign_out_path(const zonesign_t *sign, char ret_path[static PATH_MAX])
 {
+	const char *name = strrchr(sign->path, '/');
+	int len = sign->params->out_dir == NULL ? snprintf(ret_path, PATH_MAX, "%s", sign->path)
+						: snprintf(ret_path, PATH_MAX, "%s/%s", sign->params->out_dir,
+								  name != NULL ? name + 1 : sign->path);
+	return len > 0 && len < PATH_MAX;
+}
+
+static bool zonesign_tell_unsigned(const zonesign_t *sign, knot_err_t err)
+{
+	if (err != KNOT_OK) {
+		zonesign_say("error", "failed to sign the zone (%s%s%s)", knot_strerror(err),
+				sign->keys.reason[0] != '\0' ? ", " : "", sign->keys.reason);
+	}
+	return err == KNOT_OK;
+}
+
+static bool zonesign_tell_unwritten(const zonesign_t *sign, const char *path, knot_err_t err)
+{
+	if (err != KNOT_OK && sign->params->out_dir != NULL) {
+		zonesign_say("error", "failed to flush signed zone to '%s' file (%s)", sign->params->out_dir,
+				knot_strerror(err));
+	} else if (err != KNOT_OK) {
+		zonesign_say("error", "failed to update zone file '%s' (%s)", path, knot_strerror(err));
+	}
+	return err == KNOT_OK;
+}
+
+/* Signed records go to the file as they are made. */
+static bool zonesign_make(zonesign_t *sign, const sign_plan_t *plan)
+{
+	char path[PATH_MAX] = "";
+	const zone_dump_params_t how = {
+		.program = PACKAGE_STRING, .now_s = (uint64_t)time(NULL), .skip = &sign->skip
+	};
 	zone_build_params_t params = zonesign_build_params(sign);
 	zone_txn_t *txn = NULL;
-	zone_builder_t *builder = zone_builder_new(params.origin);
-	knot_err_t err = builder != NULL ? zone_txn_begin(sign->contents, &params, &txn) : KNOT_ENOMEM;
-	err = err == KNOT_OK ? sign_zone(txn, builder, plan, &sign->result) : err;
-	zone_txn_discard(txn);
+	output_t output;
+	bool is_named = zonesign_out_path(sign, path);
+	knot_err_t err = is_named ? output_begin(&output, path, &how, params.size_max) : KNOT_ESPACE;
 	if (err != KNOT_OK) {
-		zone_builder_discard(builder);
-		return err;
+		return zonesign_tell_unwritten(sign, path, err);
 	}
-	zone_contents_free(sign->contents); /* the builder has all of it */
-	sign->contents = NULL;
-	return zone_builder_finish(builder, &params, &sign->contents);
+	const sign_sink_t sink = output_sink(&output);
+	err = zone_txn_begin(sign->contents, &params, &txn);
+	err = err == KNOT_OK ? sign_zone(txn, &sink, plan, &sign->result) : err;
+	zone_txn_discard(txn);
+	bool is_unwritten = output.err != KNOT_OK && output.err != KNOT_EZONESIZE;
+	bool is_good = is_unwritten ? zonesign_tell_unwritten(sign, path, err) : zonesign_tell_unsigned(sign, err);
+	is_good = is_good && zonesign_tell_unwritten(sign, path, output_end(&output));
+	output_done(&output);
+	return is_good;
 }
 
 static bool zonesign_sign(zonesign_t *sign)
@@ -251,14 +284,10 @@ static bool zonesign_sign(zonesign_t *sign)
 	if (err == KNOT_OK && sign->env.policy->is_offline_ksk) {
 		err = sign_by_offline(&sign->env, &offline, &by_keys.plan);
 	}
-	err = err == KNOT_OK ? zonesign_make(sign, &by_keys.plan) : err;
+	bool is_good = zonesign_tell_unsigned(sign, err) && zonesign_make(sign, &by_keys.plan);
 	sign_by_keys_done(&by_keys);
 	sign_by_offline_done(&offline);
-	if (err != KNOT_OK) {
-		zonesign_say("error", "failed to sign the zone (%s%s%s)", knot_strerror(err),
-				sign->keys.reason[0] != '\0' ? ", " : "", sign->keys.reason);
-	}
-	return err == KNOT_OK;
+	return is_good;
 }
 
 /* ---- Verifying ---- */
@@ -281,74 +310,6 @@ static bool zonesign_verify(const zonesign_t *sign)
 		zonesign_say("error", "affected node: '%s' type '%s'", owner, type);
 	}
 	return false;
-}
-
-/* ---- Writing ---- */
-
-/* The path of the zone file, or of one with its name in the other folder. */
-static bool zonesign_out_path(const zonesign_t *sign, char ret_path[static PATH_MAX])
-{
-	const char *name = strrchr(sign->path, '/');
-	int len = sign->params->out_dir == NULL ? snprintf(ret_path, PATH_MAX, "%s", sign->path)
-						: snprintf(ret_path, PATH_MAX, "%s/%s", sign->params->out_dir,
-								  name != NULL ? name + 1 : sign->path);
-	return len > 0 && len < PATH_MAX;
-}
-
-/* Owner and mode of the file that is replaced, as far as this user may set them. */
-static void zonesign_copy_owner(int fd, const char *path)
-{
-	struct stat old;
-	if (stat(path, &old) != 0) {
-		(void)fchmod(fd, NEW_FILE_MODE);
-		return;
-	}
-	if (fchown(fd, old.st_uid, old.st_gid) != 0) {
-		errno = 0;
-	}
-	(void)fchmod(fd, old.st_mode & 0777);
-}
-
-/* Beside the file first, so that a failure leaves that as it is. */
-static knot_err_t zonesign_write_to(const zonesign_t *sign, const char *path)
-{
-	char temporary[PATH_MAX];
-	const zone_dump_params_t params = {
-		.program = PACKAGE_STRING, .now_s = (uint64_t)time(NULL), .skip = &sign->skip
-	};
-	if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= (int)sizeof(temporary)) {
-		return KNOT_ESPACE;
-	}
-	int fd = mkstemp(temporary);
-	if (fd < 0) {
-		return knot_err_of_errno(errno);
-	}
-	zonesign_copy_owner(fd, path);
-	knot_err_t err = zone_dump(sign->contents, fd, &params);
-	err = err == KNOT_OK && fsync(fd) != 0 ? knot_err_of_errno(errno) : err;
-	err = close(fd) != 0 && err == KNOT_OK ? knot_err_of_errno(errno) : err;
-	if (err == KNOT_OK && rename(temporary, path) != 0) {
-		err = knot_err_of_errno(errno);
-	} else if (err == KNOT_OK) {
-		return sys_file_sync_folder(path);
-	}
-	if (err != KNOT_OK) {
-		(void)unlink(temporary);
-	}
-	return err;
-}
-
-static bool zonesign_write(const zonesign_t *sign)
-{
-	char path[PATH_MAX] = "";
-	knot_err_t err = zonesign_out_path(sign, path) ? zonesign_write_to(sign, path) : KNOT_ESPACE;
-	if (err != KNOT_OK && sign->params->out_dir != NULL) {
-		zonesign_say("error", "failed to flush signed zone to '%s' file (%s)", sign->params->out_dir,
-				knot_strerror(err));
-	} else if (err != KNOT_OK) {
-		zonesign_say("error", "failed to update zone file '%s' (%s)", path, knot_strerror(err));
-	}
-	return err == KNOT_OK;
 }
 
 /* ---- What comes next ---- */
@@ -394,7 +355,7 @@ static bool zonesign_make_signed(zonesign_t *sign)
 		return false;
 	}
 	zonesign_describe_zone(sign);
-	bool is_good = zonesign_sign(sign) && zonesign_write(sign);
+	bool is_good = zonesign_sign(sign);
 	if (is_good) {
 		zonesign_report(sign);
 	}
