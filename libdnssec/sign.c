@@ -9,12 +9,14 @@
 #include <stdlib.h>
 
 #include "libdnssec/internal.h"
+#include "libdnssec/p256.h"
 
 enum {
 	SCALAR_MAX = 66,                /* bytes: private numbers of curves, with room for leading zeros */
 	DER_MAX = 2 + 2 * (2 + 1 + 48), /* SEQUENCE of two INTEGERs of P-384 */
 	DER_SEQUENCE = 0x30,
-	DER_INTEGER = 0x02, /* X.690 */
+	DER_INTEGER = 0x02,   /* X.690 */
+	COUNTED_AT_ONCE = 64, /* verifications that a verifier does before it asks for a table */
 };
 
 /** What signing and verifying have in common: the pieces as a hash, or one behind the other. */
@@ -45,6 +47,12 @@ struct dnssec_verifier {
 	EVP_PKEY_CTX *evp;      /* owned */
 	EVP_MD_CTX *md;         /* owned: EdDSA of OpenSSL */
 	gnutls_pubkey_t gnutls; /* owned */
+	/* Of P-256 */
+	p256_table_t *table; /* NULL: there is none yet */
+	p256_t *p256;        /* owned; NULL: not needed yet */
+	uint64_t count;      /* verifications that the table hasn't been told of */
+	p256_item_t *taken;  /* owned, P256_BATCH */
+	size_t taken_count;
 };
 
 /** A library. */
@@ -492,6 +500,71 @@ void dnssec_signer_free(dnssec_signer_t *take_signer)
 	}
 }
 
+/* ---- P-256 with a table of the key's multiples ---- */
+
+static const uint8_t *verifier_public(const dnssec_verifier_t *verifier)
+{
+	return verifier->key->rdata + 4;
+}
+
+/* Without memory things go on without the table. */
+static bool verifier_has_table(dnssec_verifier_t *verifier)
+{
+	if (verifier->key->row->number != DNSSEC_ECDSAP256SHA256) {
+		return false;
+	}
+	if (verifier->table == NULL && ++verifier->count >= COUNTED_AT_ONCE) {
+		verifier->table = p256_table_take(verifier_public(verifier), verifier->count);
+		verifier->count = 0;
+	}
+	if (verifier->table != NULL && verifier->p256 == NULL) {
+		verifier->p256 = p256_new(verifier->table);
+	}
+	if (verifier->p256 != NULL && verifier->taken == NULL) {
+		verifier->taken = calloc(P256_BATCH, sizeof(*verifier->taken));
+	}
+	return verifier->p256 != NULL && verifier->taken != NULL;
+}
+
+/* The hash is that of the input. */
+static void verifier_put(const dnssec_verifier_t *verifier, knot_bytes_t signature, p256_item_t *item)
+{
+	memcpy(item->hash, verifier->input.digest, P256_HASH_LEN);
+	memcpy(item->signature, signature.data, P256_SIGNATURE_LEN);
+}
+
+/* By the library itself. */
+static knot_err_t verifier_look_again(dnssec_verifier_t *verifier, const p256_item_t *items, size_t count)
+{
+	knot_err_t err = KNOT_OK;
+	for (size_t i = 0; err == KNOT_OK && i < count; i++) {
+		verifier->input.input = (knot_bytes_t){ items[i].hash, P256_HASH_LEN };
+		err = verifier->backend->verify(verifier, (knot_bytes_t){ items[i].signature, P256_SIGNATURE_LEN });
+	}
+	return err;
+}
+
+static knot_err_t verifier_verify_items(dnssec_verifier_t *verifier, const p256_item_t *items, size_t count)
+{
+	return p256_verify(verifier->p256, items, count) ? KNOT_OK : verifier_look_again(verifier, items, count);
+}
+
+static knot_err_t verifier_verify_one(dnssec_verifier_t *verifier, knot_bytes_t signature)
+{
+	p256_item_t item;
+	if (!verifier_has_table(verifier)) {
+		return verifier->backend->verify(verifier, signature);
+	}
+	verifier_put(verifier, signature, &item);
+	return verifier_verify_items(verifier, &item, 1);
+}
+
+static bool verifier_has_length(const dnssec_verifier_t *verifier, knot_bytes_t signature)
+{
+	uint16_t len = verifier->key->row->signature_len;
+	return len == 0 || signature.len == len;
+}
+
 knot_err_t dnssec_verifier_new(const dnssec_key_t *key, dnssec_verifier_t **ret_verifier)
 {
 	dnssec_verifier_t *verifier = calloc(1, sizeof(*verifier));
@@ -502,6 +575,9 @@ knot_err_t dnssec_verifier_new(const dnssec_key_t *key, dnssec_verifier_t **ret_
 	verifier->backend = choices[sign_choose(key)].verifies;
 	knot_err_t err = sign_open_input(&verifier->input, key);
 	err = err == KNOT_OK ? verifier->backend->open_verifier(verifier) : err;
+	if (err == KNOT_OK && key->row->number == DNSSEC_ECDSAP256SHA256) {
+		verifier->table = p256_table_take(verifier_public(verifier), 0);
+	}
 	if (err != KNOT_OK) {
 		dnssec_verifier_free(verifier);
 		return err;
@@ -513,12 +589,42 @@ knot_err_t dnssec_verifier_new(const dnssec_key_t *key, dnssec_verifier_t **ret_
 knot_err_t dnssec_verifier_verify(
 		dnssec_verifier_t *verifier, const knot_bytes_t *pieces, size_t piece_count, knot_bytes_t signature)
 {
-	uint16_t len = verifier->key->row->signature_len;
-	if (len != 0 && signature.len != len) {
+	if (!verifier_has_length(verifier, signature)) {
 		return KNOT_ESIGNATURE;
 	}
 	knot_err_t err = sign_take_pieces(&verifier->input, pieces, piece_count);
-	return err == KNOT_OK ? verifier->backend->verify(verifier, signature) : err;
+	return err == KNOT_OK ? verifier_verify_one(verifier, signature) : err;
+}
+
+knot_err_t dnssec_verifier_take(
+		dnssec_verifier_t *verifier, const knot_bytes_t *pieces, size_t piece_count, knot_bytes_t signature)
+{
+	if (!verifier_has_length(verifier, signature)) {
+		return KNOT_ESIGNATURE;
+	}
+	knot_err_t err = sign_take_pieces(&verifier->input, pieces, piece_count);
+	if (err != KNOT_OK || !verifier_has_table(verifier)) {
+		return err == KNOT_OK ? verifier->backend->verify(verifier, signature) : err;
+	}
+	verifier_put(verifier, signature, &verifier->taken[verifier->taken_count++]);
+	return verifier->taken_count == P256_BATCH ? dnssec_verifier_settle(verifier) : KNOT_OK;
+}
+
+knot_err_t dnssec_verifier_settle(dnssec_verifier_t *verifier)
+{
+	size_t count = verifier->taken_count;
+	verifier->taken_count = 0;
+	return count > 0 ? verifier_verify_items(verifier, verifier->taken, count) : KNOT_OK;
+}
+
+static void verifier_free_table(dnssec_verifier_t *verifier)
+{
+	if (verifier->table == NULL && verifier->count > 0) {
+		verifier->table = p256_table_take(verifier_public(verifier), verifier->count);
+	}
+	p256_free(verifier->p256);
+	free(verifier->taken);
+	p256_table_release(verifier->table);
 }
 
 void dnssec_verifier_free(dnssec_verifier_t *take_verifier)
@@ -528,6 +634,7 @@ void dnssec_verifier_free(dnssec_verifier_t *take_verifier)
 		EVP_PKEY_CTX_free(take_verifier->evp);
 		EVP_MD_CTX_free(take_verifier->md);
 		gnutls_pubkey_deinit(take_verifier->gnutls);
+		verifier_free_table(take_verifier);
 		free(take_verifier);
 	}
 }

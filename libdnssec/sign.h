@@ -38,5 +38,16 @@ KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_verifier_new(const dnssec_key_t *key
 KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_verifier_verify(
 		dnssec_verifier_t *verifier, const knot_bytes_t *pieces, size_t piece_count, knot_bytes_t signature);
 
-/** NULL is allowed. */
+/**
+ * The same for less time, where the algorithm allows to verify several at once: KNOT_OK may only mean that the
+ * signature has been taken, and dnssec_verifier_settle() tells of it. KNOT_ESIGNATURE: it, or one that was taken
+ * before, isn't right. What is pointed to needn't stay.
+ */
+KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_verifier_take(
+		dnssec_verifier_t *verifier, const knot_bytes_t *pieces, size_t piece_count, knot_bytes_t signature);
+
+/** Verify those that have been taken. KNOT_ESIGNATURE: at least one isn't right. KNOT_ENOMEM, KNOT_ECRYPTO. */
+KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_verifier_settle(dnssec_verifier_t *verifier);
+
+/** Signatures that have been taken and aren't settled are forgotten. NULL is allowed. */
 KNOT_EXPORT void dnssec_verifier_free(dnssec_verifier_t *take_verifier);

@@ -84,6 +84,64 @@ static void test_each_algorithm(void **state)
 	}
 }
 
+/* Enough signatures by one key that those of P-256 are verified with a table, and one by one or several at once. */
+static void check_many(const dnssec_key_t *key, unsigned count)
+{
+	uint8_t sig[DNSSEC_SIGNATURE_MAX], number[4] = { 0 };
+	const knot_bytes_t data[] = { text_of("number "), { number, sizeof(number) } };
+	size_t len;
+	dnssec_signer_t *signer;
+	dnssec_verifier_t *verifier;
+	assert_int_equal(dnssec_signer_new(key, false, &signer), KNOT_OK);
+	assert_int_equal(dnssec_verifier_new(key, &verifier), KNOT_OK);
+	assert_int_equal(dnssec_verifier_settle(verifier), KNOT_OK);
+	for (unsigned i = 0; i < count; i++) {
+		store_be32(number, i);
+		assert_int_equal(dnssec_signer_sign(signer, data, KNOT_LEN(data), sig, &len), KNOT_OK);
+		knot_err_t (*verify_by[])(dnssec_verifier_t *, const knot_bytes_t *, size_t,
+				knot_bytes_t) = { dnssec_verifier_take, dnssec_verifier_verify };
+		assert_int_equal(verify_by[i % 3 == 0](verifier, data, KNOT_LEN(data), (knot_bytes_t){ sig, len }),
+				KNOT_OK);
+	}
+	assert_int_equal(dnssec_verifier_settle(verifier), KNOT_OK);
+	/* A wrong one among those that are taken is told of, and forgotten. */
+	for (unsigned wrong = 0; wrong < 40; wrong += 13) {
+		knot_err_t err = KNOT_OK;
+		for (unsigned i = 0; i < 40; i++) {
+			store_be32(number, i);
+			assert_int_equal(dnssec_signer_sign(signer, data, KNOT_LEN(data), sig, &len), KNOT_OK);
+			sig[i % len] ^= i == wrong ? 0x10 : 0;
+			knot_err_t now = dnssec_verifier_take(
+					verifier, data, KNOT_LEN(data), (knot_bytes_t){ sig, len });
+			assert_true(now == KNOT_OK || (now == KNOT_ESIGNATURE && i >= wrong && err == KNOT_OK));
+			err = err == KNOT_OK ? now : err;
+		}
+		knot_err_t last = dnssec_verifier_settle(verifier);
+		assert_int_equal(err == KNOT_OK ? last : err, KNOT_ESIGNATURE);
+		assert_int_equal(dnssec_verifier_settle(verifier), KNOT_OK);
+		assert_int_equal(dnssec_verifier_take(verifier, data, KNOT_LEN(data), (knot_bytes_t){ sig, 1 }),
+				KNOT_ESIGNATURE);
+	}
+	dnssec_verifier_free(verifier);
+	dnssec_signer_free(signer);
+	check_key(key, false);
+}
+
+static void test_many(void **state)
+{
+	(void)state;
+	static const struct {
+		uint8_t algorithm;
+		unsigned count;
+	} rows[] = { { DNSSEC_ECDSAP256SHA256, 1500 }, { DNSSEC_ECDSAP384SHA384, 50 }, { DNSSEC_ED25519, 50 } };
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		dnssec_key_t *key;
+		assert_int_equal(dnssec_key_generate(rows[i].algorithm, 0, 256, &key), KNOT_OK);
+		check_many(key, rows[i].count);
+		dnssec_key_free(key);
+	}
+}
+
 /* RFC 6979 A.2.5, SHA-256, "sample". */
 static void test_reproducible_vector(void **state)
 {
@@ -132,6 +190,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_algorithm),
+		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_reproducible_vector),
 		cmocka_unit_test(test_no_private_key),
 	};

@@ -367,6 +367,19 @@ static bool has_same_apex_set(const zone_contents_t *base, const zone_contents_t
 	return a == NULL || b == NULL ? a == b : zone_rrset_has_same_records(a, b);
 }
 
+/* False: to be repeated with each signature verified by itself. */
+static bool change_run(
+		validate_run_t run, const zone_contents_t *base, validate_result_t *ret_result, knot_err_t *ret_err)
+{
+	*ret_result = (validate_result_t){ .is_whole = false };
+	knot_err_t err = validate_run_init(&run, 1);
+	err = err == KNOT_OK ? change_check(&run, base) : err;
+	bool is_sure = validate_run_settle(&run, &err);
+	*ret_err = validate_run_end(&run, err, ret_result);
+	validate_run_done(&run);
+	return is_sure;
+}
+
 knot_err_t validate_change(const zone_contents_t *base, const zone_contents_t *zone, const validate_options_t *options,
 		validate_result_t *ret_result)
 {
@@ -375,11 +388,11 @@ knot_err_t validate_change(const zone_contents_t *base, const zone_contents_t *z
 			!has_same_apex_set(base, zone, KNOT_TYPE_NSEC3PARAM)) {
 		return validate_zone(zone, options, ret_result);
 	}
-	validate_run_t run;
-	*ret_result = (validate_result_t){ .is_whole = false };
-	knot_err_t err = validate_run_init(&run, zone, options, 1, 0);
-	err = err == KNOT_OK ? change_check(&run, base) : err;
-	err = validate_run_end(&run, err, ret_result);
-	validate_run_done(&run);
+	validate_run_t run = { .zone = zone, .options = options, .verifies_together = true };
+	knot_err_t err;
+	if (!change_run(run, base, ret_result, &err)) {
+		run.verifies_together = false;
+		(void)change_run(run, base, ret_result, &err);
+	}
 	return err;
 }

@@ -203,9 +203,26 @@ static knot_err_t checker_verify_by(validate_checker_t *c, const looked_t *at, s
 	memcpy(head, rdata.data, SIGN_RRSIG_SIGNER_OFF);
 	knot_name_lower(signer, head + SIGN_RRSIG_SIGNER_OFF); /* RFC 4034 3.1.8.1, 6.2 */
 	const knot_bytes_t pieces[] = { { head, head_len }, { c->data, c->data_len } };
+	const knot_bytes_t signature = { rdata.data + head_len, rdata.len - head_len };
+	dnssec_verifier_t *verifier = c->hands[key].verifier;
 	c->hands[key].count++;
-	return dnssec_verifier_verify(c->hands[key].verifier, pieces, KNOT_LEN(pieces),
-			(knot_bytes_t){ rdata.data + head_len, rdata.len - head_len });
+	/* Of keys that share a tag, each is tried. */
+	if (!c->verifies_together || c->keys->keys[key].is_shared_tag) {
+		return dnssec_verifier_verify(verifier, pieces, KNOT_LEN(pieces), signature);
+	}
+	err = dnssec_verifier_take(verifier, pieces, KNOT_LEN(pieces), signature);
+	c->is_unsure = c->is_unsure || err == KNOT_ESIGNATURE;
+	return err;
+}
+
+knot_err_t validate_checker_settle(validate_checker_t *c)
+{
+	knot_err_t err = KNOT_OK;
+	for (size_t i = 0; c->hands != NULL && (err == KNOT_OK || err == KNOT_ESIGNATURE) && i < c->keys->count; i++) {
+		err = c->hands[i].verifier != NULL ? dnssec_verifier_settle(c->hands[i].verifier) : KNOT_OK;
+		c->is_unsure = c->is_unsure || err == KNOT_ESIGNATURE;
+	}
+	return err == KNOT_ESIGNATURE ? KNOT_OK : err;
 }
 
 /* Try the keys that it may be of. Of the first one that it is of, or needn't be shown to be of: *ret_key. */

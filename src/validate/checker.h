@@ -43,6 +43,8 @@ typedef struct {
 	uint16_t *types;        /* owned */
 	size_t type_max;
 	uint64_t rrsig_count, verified_count;
+	bool verifies_together; /* several signatures at once: what is wrong may be told of later, without a place */
+	bool is_unsure;         /* one of several is wrong */
 	validate_expiration_t first; /* to expire */
 	validate_fault_t fault;
 	validate_list_t all;
@@ -55,6 +57,10 @@ typedef struct {
 KNOT_MUST_USE knot_err_t validate_checker_init(validate_checker_t *checker, const zone_contents_t *zone,
 		const validate_options_t *options, const validate_keys_t *keys);
 void validate_checker_done(validate_checker_t *checker);
+
+/** Verify what waits for others to be verified together; what is wrong: checker->is_unsure. KNOT_ENOMEM, KNOT_ECRYPTO.
+ */
+KNOT_MUST_USE knot_err_t validate_checker_settle(validate_checker_t *checker);
 
 /** The place of an error in validate_kinds; VALIDATE_KINDS: it has none. */
 unsigned validate_kind(knot_err_t err);

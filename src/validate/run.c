@@ -41,15 +41,15 @@ static knot_err_t run_make_checkers(validate_run_t *run, unsigned count)
 	for (unsigned i = 0; err == KNOT_OK && i < count; i++) {
 		err = validate_checker_init(&run->checkers[i], run->zone, run->options, &run->keys);
 		run->checkers[i].all.max = run->fault_max;
+		run->checkers[i].verifies_together = run->verifies_together;
 		run->checker_count++;
 	}
 	return err;
 }
 
-knot_err_t validate_run_init(validate_run_t *run, const zone_contents_t *zone, const validate_options_t *options,
-		unsigned thread_count, size_t fault_max)
+knot_err_t validate_run_init(validate_run_t *run, unsigned thread_count)
 {
-	*run = (validate_run_t){ .zone = zone, .options = options, .fault_max = fault_max };
+	const zone_contents_t *zone = run->zone;
 	knot_err_t err = validate_keys_read(zone, &run->keys);
 	if (err != KNOT_OK) {
 		return err;
@@ -70,6 +70,17 @@ void validate_run_done(validate_run_t *run)
 	free(run->checkers);
 	validate_keys_done(&run->keys);
 	*run = (validate_run_t){ 0 };
+}
+
+bool validate_run_settle(validate_run_t *run, knot_err_t *io_err)
+{
+	bool is_unsure = false;
+	for (unsigned i = 0; i < run->checker_count; i++) {
+		knot_err_t err = validate_checker_settle(&run->checkers[i]);
+		*io_err = *io_err == KNOT_OK ? err : *io_err;
+		is_unsure = is_unsure || run->checkers[i].is_unsure;
+	}
+	return !is_unsure;
 }
 
 static void result_hint(validate_result_t *result, knot_name_t owner, uint16_t type)
@@ -358,15 +369,27 @@ knot_err_t validate_run_chain(validate_run_t *run)
 
 /* ---- The whole zone ---- */
 
+/* False: to be repeated with each signature verified by itself. */
+static bool run_zone(validate_run_t run, validate_result_t *ret_result, knot_err_t *ret_err)
+{
+	*ret_result = (validate_result_t){ .is_whole = true };
+	knot_err_t err = validate_run_init(&run, run.options->thread_count);
+	err = err == KNOT_OK && !run.options->only_times ? validate_run_chain(&run) : err;
+	err = err == KNOT_OK ? validate_run_signatures(&run) : err;
+	bool is_sure = validate_run_settle(&run, &err);
+	*ret_err = validate_run_end(&run, err, ret_result);
+	validate_run_done(&run);
+	return is_sure;
+}
+
 knot_err_t validate_zone(const zone_contents_t *zone, const validate_options_t *options, validate_result_t *ret_result)
 {
-	validate_run_t run;
-	*ret_result = (validate_result_t){ .is_whole = true };
-	knot_err_t err = validate_run_init(&run, zone, options, options->thread_count, 0);
-	err = err == KNOT_OK && !options->only_times ? validate_run_chain(&run) : err;
-	err = err == KNOT_OK ? validate_run_signatures(&run) : err;
-	err = validate_run_end(&run, err, ret_result);
-	validate_run_done(&run);
+	validate_run_t run = { .zone = zone, .options = options, .verifies_together = true };
+	knot_err_t err;
+	if (!run_zone(run, ret_result, &err)) {
+		run.verifies_together = false;
+		(void)run_zone(run, ret_result, &err);
+	}
 	return err;
 }
 
@@ -456,9 +479,9 @@ static knot_err_t run_list(const validate_run_t *run, validate_faults_t *faults)
 knot_err_t validate_zone_list(const zone_contents_t *zone, const validate_options_t *options, size_t fault_max,
 		validate_faults_t *ret_faults)
 {
-	validate_run_t run;
+	validate_run_t run = { .zone = zone, .options = options, .fault_max = fault_max };
 	*ret_faults = (validate_faults_t){ .faults = NULL };
-	knot_err_t err = validate_run_init(&run, zone, options, options->thread_count, fault_max);
+	knot_err_t err = validate_run_init(&run, options->thread_count);
 	err = err == KNOT_OK && !options->only_times ? validate_run_chain(&run) : err;
 	err = err == KNOT_OK ? validate_run_signatures(&run) : err;
 	err = err == KNOT_OK ? run_list(&run, ret_faults) : err;

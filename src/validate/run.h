@@ -16,18 +16,26 @@ typedef struct {
 	unsigned checker_count;
 	bool has_nsec3; /* the zone has an NSEC3PARAM: else it has NSEC */
 	validate_fault_t fault;
-	size_t fault_max; /* faults that are listed, while the run goes on; 0: the first one ends it */
-	uint64_t walks;   /* that were begun */
+	bool verifies_together; /* see validate_run_settle() */
+	size_t fault_max;       /* faults that are listed, while the run goes on; 0: the first one ends it */
+	uint64_t walks;         /* that were begun */
 } validate_run_t;
 
-/** Errors as validate_zone(), of keys and parameters. validate_run_done() is due, too. */
-KNOT_MUST_USE knot_err_t validate_run_init(validate_run_t *run, const zone_contents_t *zone,
-		const validate_options_t *options, unsigned thread_count, size_t fault_max);
+/** Make `zone`, `options`, `verifies_together` and `fault_max` be there before. Errors as validate_zone(), of keys and
+ * parameters. validate_run_done() is due, too. */
+KNOT_MUST_USE knot_err_t validate_run_init(validate_run_t *run, unsigned thread_count);
 void validate_run_done(validate_run_t *run);
 
 /** Check the whole chain, or the signatures of the whole zone. Errors as validate_zone(). */
 KNOT_MUST_USE knot_err_t validate_run_chain(validate_run_t *run);
 KNOT_MUST_USE knot_err_t validate_run_signatures(validate_run_t *run);
+
+/**
+ * End the verification of signatures. False: one of several that were verified together is wrong; which one, and what
+ * is wrong in front of it, is found by another run that verifies each. *io_err: the first error until now; KNOT_ENOMEM,
+ * KNOT_ECRYPTO are added.
+ */
+KNOT_MUST_USE bool validate_run_settle(validate_run_t *run, knot_err_t *io_err);
 
 /** What it comes to. err: what was returned until now; returns the same, or that something expires too soon. */
 knot_err_t validate_run_end(const validate_run_t *run, knot_err_t err, validate_result_t *ret_result);

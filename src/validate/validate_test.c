@@ -3,6 +3,7 @@
  * Rows of faults, each in a zone that is right but for that: the whole check and that of the change must find it, and
  * say where.
  */
+#include "libdnssec/p256.h"
 #include "src/validate/validate.h"
 
 #include "libknot/base/encode.h"
@@ -678,6 +679,18 @@ static void test_whole(void **state)
 	zone_contents_free(zone);
 }
 
+/* From here on several signatures by a key are verified together. */
+static void test_tables(void **state)
+{
+	(void)state;
+	const dnssec_key_t *const keys[] = { ec_ksk, ec_zsk };
+	for (size_t i = 0; i < KNOT_LEN(keys); i++) {
+		p256_table_t *table = p256_table_take(dnssec_key_rdata(keys[i]).data + 4, UINT32_MAX);
+		assert_non_null(table);
+		p256_table_release(table);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -687,6 +700,11 @@ int main(void)
 		cmocka_unit_test(test_sample),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_algorithms),
+		cmocka_unit_test(test_sample),
+		cmocka_unit_test(test_threads),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
