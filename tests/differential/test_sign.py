@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Zones that src/sign signed, whole and by changes, are right for others: ldns-verify-zone, dnssec-verify and dnspython find no fault;
+"""Zones that src/sign signed, whole and by changes, are right for others: the validators of harness/validators.py find no fault;
 dnssec-signzone makes the same chain of NSEC or NSEC3 for the same zone, kzonesign the same chain and signatures of the same sets for the same time.
 guards: RFC 4034, 4035, 5155
 
@@ -18,6 +18,7 @@ import dns.zone
 import pytest
 
 from harness.server import BUILD
+from harness.validators import complaint
 
 SEED = int(os.environ.get("KNOT_SEED", 1))
 KINDS = {"nsec": [], "nsec3": ["-3"], "opt-out": ["-A", "-3"]}
@@ -83,25 +84,15 @@ def chain_of(path):
     return chain
 
 
-def validate(path):
-    """Each RRset that has to be signed has one signature by the key for it, which is good; nothing else has any."""
+def check(path):
+    """No fault; and each set has one signature, by the key for it."""
+    fault = complaint(path)
+    assert not fault, fault
     zone = dns.zone.from_file(str(path), origin="example.", relativize=False)
-    keys = zone.get_rdataset("example.", "DNSKEY")
-    by_tag = {dns.dnssec.key_id(key): key for key in keys}
-    cuts = [name for name, node in zone.items() if name != zone.origin and node.get_rdataset(dns.rdataclass.IN, dns.rdatatype.NS)]
-    for name, node in zone.items():
-        below = any(name != cut and name.is_subdomain(cut) for cut in cuts)
-        for rdataset in node:
-            if rdataset.rdtype == dns.rdatatype.RRSIG:
-                continue
-            wanted = not below and (name not in cuts or rdataset.rdtype in (dns.rdatatype.DS, dns.rdatatype.NSEC))
-            sigs = node.get_rdataset(dns.rdataclass.IN, dns.rdatatype.RRSIG, rdataset.rdtype)
-            assert (sigs is not None) == wanted, (name, rdataset.rdtype)
-            if wanted:
-                assert len(sigs) == 1 and sigs.ttl == rdataset.ttl
-                is_keys = rdataset.rdtype == dns.rdatatype.DNSKEY
-                assert by_tag[sigs[0].key_tag].flags == (257 if is_keys else 256), (name, rdataset.rdtype)
-                dns.dnssec.validate((name, rdataset), (name, sigs), {zone.origin: keys})
+    flags = {dns.dnssec.key_id(key): key.flags for key in zone.get_rdataset("example.", "DNSKEY")}
+    for name, rdataset in zone.iterate_rdatasets():
+        if rdataset.rdtype == dns.rdatatype.RRSIG:
+            assert [flags[rdata.key_tag] for rdata in rdataset] == [257 if rdataset.covers == dns.rdatatype.DNSKEY else 256], (name, rdataset.covers)
 
 
 @pytest.fixture(scope="module")
@@ -111,12 +102,6 @@ def bind_keys(tmp_path_factory):
     for flags in ([], ["-f", "KSK"]):
         run("dnssec-keygen", "-q", "-a", "ECDSAP256SHA256", *flags, "-K", folder, "example.")
     return folder
-
-
-def check(path):
-    run("ldns-verify-zone", path)
-    run("dnssec-verify", "-q", "-o", "example.", path)
-    validate(path)
 
 
 def chain_by_bind(path, out, kind, salt, iterations, keys):

@@ -13,6 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from harness.net import Pair, end_by_sigterm_as_by_sigint, may_make_namespaces  # noqa: E402
 from harness.server import Knotd, is_ours  # noqa: E402
+from harness.validators import complaint_of  # noqa: E402
 
 
 def pytest_configure(config):
@@ -59,6 +60,12 @@ def make_knotd(directory, request):
     yield make
     faults = []
     for daemon in made:
+        try:
+            if daemon.is_running() and daemon.path.exists() and "dnssec-signing: on" in daemon.path.read_text():     # the last version that the test saw
+                fault = complaint_of(daemon)
+                assert not fault, f"what {daemon.dir.name} serves isn't valid:\n{fault}"
+        except AssertionError as error:
+            faults.append(str(error))
         try:
             daemon.finish()
         except AssertionError as error:

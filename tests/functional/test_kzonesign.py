@@ -51,9 +51,7 @@ class Signer:
         return {int(fields["tag"]): fields for fields in (dict(re.findall(r"(\S+?)=(\S+)", line)) for line in done.stdout.splitlines())}
 
     def validate(self, when=None):
-        """By two validators."""
-        at = None if when is None else time.strftime("%Y%m%d%H%M%S", time.gmtime(when))
-        fault = complaint(self.file, "example.com", "single-type-signing: on" in (self.dir / "knot.conf").read_text(), at)
+        fault = complaint(self.file, "example.com", when)
         assert not fault, fault
 
     def zone(self):
@@ -100,6 +98,22 @@ def test_like_debians(directory, policy):
     before = ours.records()
     ours.sign()
     assert before == ours.records()
+
+
+@pytest.mark.parametrize("spoil", [lambda line: line.replace("192.0.2.2", "192.0.2.9"), lambda line: line.replace("www.example.com", "new.example.com")])
+def test_validators_are_awake(directory, spoil):
+    """Each of the four sees what is wrong, now and at another time, but for one that knows no other time."""
+    signer = Signer(directory, POLICIES["rsa"])
+    signer.sign()
+    signer.validate(time.time() + DAY)
+    text = signer.file.read_text()
+    signer.write(re.sub(r"^www\.example\.com\.\s.*\sA\s.*$", lambda match: spoil(match[0]), text, flags=re.MULTILINE))
+    programs = {"dnspython", "dnssec-verify", "ldns-verify-zone", "validns"}
+    for when, saw in ((None, programs), (time.time() + DAY, programs - {"dnssec-verify"})):
+        assert {line.split(":")[0] for line in complaint(signer.file, "example.com", when).splitlines()} >= saw
+    signer.write(text)
+    for when in (time.time() - DAY, time.time() + 60 * DAY):    # too early, too late
+        assert {line.split(":")[0] for line in complaint(signer.file, "example.com", when).splitlines()} >= programs - {"dnssec-verify"}
 
 
 def test_first_keys(signer):

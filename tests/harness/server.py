@@ -134,6 +134,9 @@ class Knotd:
         except subprocess.TimeoutExpired:
             raise AssertionError(f"knotd goes on running:\n{self.log()[-4000:]}") from None
 
+    def is_running(self):
+        return self.process is not None and self.process.poll() is None
+
     def stop(self, number=signal.SIGTERM, timeout=15):
         """Stop, within `timeout` seconds times PATIENCE; the exit status, negative for a signal."""
         if self.process is None:
@@ -153,7 +156,7 @@ class Knotd:
 
     def finish(self):
         """End of a test: stop and see that nothing went wrong underneath."""
-        running = self.process is not None and self.process.poll() is None
+        running = self.is_running()
         status = self.stop()
         log = self.log()
         for trouble in ("Sanitizer", "runtime error:", "Assertion", "stack smashing"):
