@@ -110,6 +110,12 @@ static uint64_t counters_read_zone_publish_refused(const state_t *state, const c
 	return reading->failures.refusals;
 }
 
+static uint64_t counters_read_zone_proof_refused(const state_t *state, const counters_reading_t *reading)
+{
+	(void)state;
+	return reading->failures.unproven;
+}
+
 bool counters_of_server(
 		const state_t *state, const net_t *net, const counters_reading_t *reading, counter_cb cb, void *ctx)
 {

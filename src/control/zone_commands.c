@@ -303,6 +303,7 @@ command_result_t command_zone_notify(session_t *session, const session_zone_t *z
 static command_result_t zone_command_sign(session_t *session, const session_zone_t *zone, unsigned how)
 {
 	command_result_t result = { .ticket = 0 };
+	how |= session_flag(session, 'F') ? EVENT_BY_FORCE : 0;
 	result.err = server_zone_sign(
 			session->server, zone->name, how, session_flag(session, 'B') ? &result.ticket : NULL);
 	return result;

@@ -64,6 +64,7 @@ struct server {
 	rests_t rests SYS_GUARDED_BY(jobs.lock);              /* of zones with primaries or secondaries */
 	faults_t faults SYS_GUARDED_BY(jobs.lock);            /* reasons of zones whose last job failed */
 	uint64_t refusals SYS_GUARDED_BY(jobs.lock);          /* versions that a guard rail held back */
+	uint64_t unproven SYS_GUARDED_BY(jobs.lock);          /* versions that aren't validly signed */
 	compaction_t *compactions SYS_GUARDED_BY(jobs.lock);  /* owned: a list */
 	backups_t backups SYS_GUARDED_BY(jobs.lock);          /* that are being made or restored */
 	renewal_t renewal SYS_GUARDED_BY(jobs.lock);          /* a zone that is built from scratch */

@@ -9,6 +9,8 @@
 #include "src/sys/log.h"
 #include "src/update/serial.h"
 
+#include <stdio.h>
+
 static void publish_contents(zone_t *zone, zone_contents_t *take_contents)
 {
 	zone_contents_t *old = zone_publish(zone, take_contents);
@@ -92,6 +94,12 @@ static knot_err_t publish_store(const update_record_t *record, char *reason, voi
 	return err;
 }
 
+static void publish_log_override(knot_name_t origin, const char *who, const char *rail)
+{
+	log_zone(LOG_NOTICE, origin, "guard rail overridden by force%s%s (%s)", who[0] != '\0' ? ", by " : "", who,
+			rail);
+}
+
 /* A rail that was broken: why nothing is published, or why the version is published all the same. */
 static void publish_log_rail(const update_t *update, knot_err_t err, const update_effects_t *effects)
 {
@@ -99,17 +107,35 @@ static void publish_log_rail(const update_t *update, knot_err_t err, const updat
 		log_zone(LOG_ERR, update->origin, "guard rail, new version not published (%s), force overrides",
 				update->reason != NULL ? update->reason : "");
 	} else if (effects->rail[0] != '\0' && update->is_forced) {
-		log_zone(LOG_NOTICE, update->origin, "guard rail overridden by force%s%s (%s)",
-				update->who[0] != '\0' ? ", by " : "", update->who, effects->rail);
+		publish_log_override(update->origin, update->who, effects->rail);
 	} else if (effects->rail[0] != '\0') {
 		log_zone(LOG_WARNING, update->origin, "guard rail broken, but nothing was served before (%s)",
 				effects->rail);
 	}
 }
 
+/* Keys of which caches know too little, or too much. Where nothing is served, any version is better. */
+static knot_err_t publish_inspect_keys(const publish_t *publish, const zone_contents_t *next)
+{
+	char rail[UPDATE_REASON_MAX] = "";
+	knot_err_t err = signing_check_keys(publish->signing, zone_contents(publish->zone), next, rail);
+	if (err == KNOT_EGUARDRAIL && publish->is_forced) {
+		publish_log_override(zone_name(publish->zone), publish->who, rail);
+		return KNOT_OK;
+	}
+	if (err == KNOT_EGUARDRAIL) {
+		snprintf(publish->reason, UPDATE_REASON_MAX, "%s", rail);
+	}
+	return err;
+}
+
 static knot_err_t publish_inspect(const zone_contents_t *base, const zone_contents_t *next, void *ctx)
 {
 	publish_t *publish = ctx;
+	knot_err_t keys_err = publish_inspect_keys(publish, next);
+	if (keys_err != KNOT_OK) {
+		return keys_err;
+	}
 	if (publish->outside != NULL) {
 		knot_err_t err = external_ask(publish->outside, publish->zone, base, next, publish->reason);
 		if (err != KNOT_OK) {
@@ -172,9 +198,11 @@ static knot_err_t publish_commit(publish_t *publish, update_t *update, const zon
 	*ret_effects = (update_effects_t){ 0 };
 	knot_err_t err = publish_begin_signing(publish, update, base, &signing);
 	if (err != KNOT_OK) {
+		publish->is_not_signed = true;
 		return err;
 	}
 	update_policy_t full_policy = *policy;
+	publish->signing = signing;
 	const validating_t validating = validating_begin(publish->server, publish->zone, update, base);
 	full_policy.signing = signing_of(signing);
 	full_policy.proof = validating.is_wanted && !publish->is_known ? &validating.proof : NULL;
@@ -182,8 +210,11 @@ static knot_err_t publish_commit(publish_t *publish, update_t *update, const zon
 	if (err == KNOT_OK && signing == NULL && ret_effects->is_published) {
 		publish_distrust(publish);
 	}
+	bool is_unproven = update->proof.is_done && update->proof.err == err;
+	publish->is_not_signed = err != KNOT_OK && signing != NULL && (update->has_unsigned || is_unproven);
 	validating_end(&validating, err, update);
 	signing_end(signing, err, update, ret_effects);
+	publish->signing = NULL;
 	return err;
 }
 
@@ -193,6 +224,8 @@ knot_err_t publish_update(publish_t *publish, update_t *update, const zone_conte
 	char unused[UPDATE_REASON_MAX];
 	publish->reason = update->reason != NULL ? update->reason : unused;
 	publish->from = update->source;
+	publish->is_forced = update->is_forced;
+	publish->who = update->who;
 	knot_err_t err = publish_commit(publish, update, base, policy, ret_effects);
 	if (err == KNOT_OK && publish->said != NULL) {
 		catalogs_put(publish->catalogs, publish->said);

@@ -22,15 +22,19 @@ typedef struct {
 	char *reason;         /* borrowed: update->reason while it is published; set by publish_update() */
 	server_t *server;     /* tells zones that are made of this one */
 	update_source_t from; /* set by publish_update() */
-	server_t *catalogs;   /* the zone is a catalog that is interpreted: what it says goes there; NULL: it isn't */
-	catalog_work_t *said; /* owned: what the version says, until it is served */
-	bool is_unsigned;     /* nothing is signed, whatever the zone's settings say */
-	bool is_known;        /* the version was proven when it was made: not now, but later */
-	unsigned how;         /* of signing: signing_ask_t */
-	bool may_go_unstored; /* a whole version that the journal can't take is published all the same */
+	struct signing *signing; /* of the commit; set by publish_update() */
+	bool is_forced;          /* of update->is_forced; set by publish_update() */
+	const char *who;         /* borrowed: the same of update->who */
+	server_t *catalogs;     /* the zone is a catalog that is interpreted: what it says goes there; NULL: it isn't */
+	catalog_work_t *said;   /* owned: what the version says, until it is served */
+	bool is_unsigned;       /* nothing is signed, whatever the zone's settings say */
+	bool is_known;          /* the version was proven when it was made: not now, but later */
+	unsigned how;           /* of signing: signing_ask_t */
+	bool may_go_unstored;   /* a whole version that the journal can't take is published all the same */
 	bool may_step_unstored; /* another version that it can't take, too */
 	bool has_stored;        /* out: the change is in the journal */
 	bool is_not_stored;     /* out: it could not be stored */
+	bool is_not_signed;     /* out: it could not be signed, or what the signer made isn't valid */
 } publish_t;
 
 /**

@@ -673,7 +673,9 @@ server_workers_t server_workers(const server_t *server)
 server_failures_t server_failures(const server_t *server)
 {
 	sys_mutex_lock(server_lock(server));
-	server_failures_t failures = { .errors = server->jobs.errors, .refusals = server->refusals };
+	server_failures_t failures = {
+		.errors = server->jobs.errors, .refusals = server->refusals, .unproven = server->unproven
+	};
 	sys_mutex_unlock(server_lock(server));
 	return failures;
 }

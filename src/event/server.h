@@ -237,6 +237,7 @@ server_workers_t server_workers(const server_t *server);
 typedef struct {
 	uint64_t errors;   /* zone jobs: `server.zone-update-error` in stats */
 	uint64_t refusals; /* versions that a guard rail held back: `server.zone-publish-refused` */
+	uint64_t unproven; /* versions that aren't validly signed: `server.zone-proof-refused` */
 } server_failures_t;
 
 server_failures_t server_failures(const server_t *server);

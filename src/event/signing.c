@@ -4,6 +4,7 @@
 #include "src/event/dnskey_sync.h"
 #include "src/event/ds_check.h"
 #include "src/event/ds_push.h"
+#include "src/event/key_rail.h"
 #include "src/event/signing_log.h"
 #include "src/event/trash_sweep.h"
 #include "src/sign/by_keys.h"
@@ -371,6 +372,15 @@ knot_err_t signing_confirm(server_t *server, zone_t *zone, const zone_contents_t
 const update_signing_t *signing_of(const signing_t *signing)
 {
 	return signing != NULL ? &signing->update : NULL;
+}
+
+knot_err_t signing_check_keys(
+		const signing_t *signing, const zone_contents_t *served, const zone_contents_t *next, char *reason)
+{
+	if (signing == NULL || signing->env.policy->unsafe.bits != 0) {
+		return KNOT_OK;
+	}
+	return key_rail_check(&signing->env, &signing->keys, &signing->times, served, next, reason);
 }
 
 /* ---- Keys that parents know ---- */

@@ -41,6 +41,11 @@ KNOT_MUST_USE knot_err_t signing_begin(const signing_ask_t *ask, char *reason, s
 /** What the commit needs of it; borrowed. */
 const update_signing_t *signing_of(const signing_t *signing);
 
+/** See whether the signed version is safe for who has the keys of versions before it in caches (key_rail.h). NULL: the
+ * zone isn't signed. Errors and reason of key_rail_check(). */
+KNOT_MUST_USE knot_err_t signing_check_keys(
+		const signing_t *signing, const zone_contents_t *served, const zone_contents_t *next, char *reason);
+
 /** End it: log what came of it, and plan the next run. err: of the commit. NULL: nothing happens. */
 void signing_end(signing_t *take_signing, knot_err_t err, const update_t *update, const update_effects_t *effects);
 

@@ -107,6 +107,7 @@ knot_err_t turn_publish(const turn_t *turn, update_t *update)
 	}
 	source_clear(&publish.next); /* there was nothing to publish */
 	turn->commit->is_not_stored = publish.is_not_stored;
+	turn->commit->is_not_signed = publish.is_not_signed;
 	turn->commit->removed = effects.removed;
 	turn->commit->added = effects.added;
 	return err;
@@ -149,10 +150,11 @@ knot_err_t turn_run(server_t *server, knot_name_t name, const server_author_t *a
 	err = is_behind ? turn_refuse_behind(&turn) : work(&turn, ctx);
 	bool is_new = zone_contents(entry_zone(turn.entry)) != turn.current;
 	job_outcome_t outcome = { .load = is_new ? LOAD_EDITED : LOAD_UNCHANGED, .keeps_result = !is_new };
-	outcome.reason = commit->is_not_stored ? strdup(commit->reason) : NULL;
+	bool is_fault = err != KNOT_OK && (commit->is_not_stored || commit->is_not_signed);
+	outcome.reason = is_fault ? strdup(commit->reason) : NULL;
 	sys_mutex_lock(&server->jobs.lock);
 	/* What is refused for what it says is reported to the operator and isn't the zone's fault. */
-	jobs_end(&server->jobs, turn.entry, outcome, commit->is_not_stored ? err : KNOT_OK);
+	jobs_end(&server->jobs, turn.entry, outcome, is_fault ? err : KNOT_OK);
 	server->refusals += err == KNOT_EGUARDRAIL;
 	entry_t *entry = server_find_entry(server, name);
 	if (is_behind && entry != NULL) {

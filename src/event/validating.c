@@ -111,6 +111,13 @@ static void validating_plan_expiry(server_t *server, zone_t *zone, const validat
 	}
 }
 
+static void validating_count_refused(server_t *server)
+{
+	sys_mutex_lock(&server->jobs.lock);
+	server->unproven++;
+	sys_mutex_unlock(&server->jobs.lock);
+}
+
 void validating_end(const validating_t *validating, knot_err_t err, const update_t *update)
 {
 	const update_proven_t *proof = &update->proof;
@@ -121,6 +128,9 @@ void validating_end(const validating_t *validating, knot_err_t err, const update
 	if (is_bad || !validating->is_signed_here) {
 		validating_log(update->origin, proof->err, &proof->result,
 				proof->result.is_whole ? "" : "incremental ");
+	}
+	if (is_bad) {
+		validating_count_refused(validating->server);
 	}
 	if (err != KNOT_OK) {
 		return;

@@ -31,7 +31,7 @@ static knot_err_t sign_publish(const turn_t *turn)
 
 knot_err_t server_run_sign(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
 {
-	static const server_author_t author = { .who = "" };
+	const server_author_t author = { .who = "", .is_forced = (how & EVENT_BY_FORCE) != 0 };
 	server_commit_t commit = { .reason = "" };
 	turn_t turn = { .server = server,
 		.entry = entry,

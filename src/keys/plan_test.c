@@ -80,7 +80,8 @@ static void test_ksk(void **state)
 	keys_plan_params_t params = make_params(106);
 	params.zsk_lifetime_s = 0;
 	check_plan(&none, &params,
-			"0 K1 submit; 0 Z2 activate; 24 K1 activate; 2400 K3 publish; 2402 K3 submit; 2426 K3 activate; "
+			"0 K1 submit; 0 Z2 activate; 24 K1 activate; 2400 K3 publish; 2402 K3 submit; 2426 K3 "
+			"activate; "
 			"2426 K1 replace; 2450 K1 remove; ");
 }
 

@@ -4,5 +4,6 @@
 
 #include "src/update/update.h"
 
-/** Prove update->next. Errors of validate_zone() with update->proof; that something expires soon is none. */
+/** Prove update->next, and a digest that was generated for it. Errors of validate_zone() and zonemd_verify() with
+ * update->proof; that something expires soon is none. */
 KNOT_MUST_USE knot_err_t update_run_proof(update_t *update);

@@ -329,7 +329,7 @@ knot_err_t update_commit(update_t *update, const zone_contents_t *base, const up
 	update->policy = policy;
 	update->env = env;
 	update->effects = (update_effects_t){ 0 };
-	update->is_over = update->has_unsigned = false;
+	update->is_over = update->has_unsigned = update->has_zonemd = false;
 	update->proof.is_done = false;
 	update->mark = update->txn != NULL ? update_mark(update) : 0;
 	size_t count;

@@ -17,6 +17,7 @@
 #include "src/update/rails.h"
 #include "src/validate/validate.h"
 #include "src/zone/txn.h"
+#include "src/zone/zonemd.h"
 
 /** What can change a zone, and its word in the log and in the zone's history. The numbers are stored: add at the end.
  */
@@ -152,6 +153,8 @@ typedef struct {
 	const update_env_t *env;
 	zone_contents_t *next;      /* owned: the new version until it is published */
 	bool has_bad_zonemd;        /* its ZONEMD records don't verify: why the commit failed */
+	bool has_zonemd;            /* the next is known */
+	zonemd_record_t zonemd;     /* that was generated */
 	bool has_unsigned;          /* it could not be signed: why the commit failed */
 	update_proven_t proof;      /* also why the commit failed */
 	bool is_over;               /* a step found that nothing differs: the others needn't run */

@@ -128,6 +128,10 @@ static knot_err_t zonemd_generate(update_t *update)
 		return zonemd_is_only(update->next, NULL) ? KNOT_OK : zonemd_put(update, NULL);
 	}
 	knot_err_t err = zonemd_make(update->next, how, &record);
+	update->has_zonemd = err == KNOT_OK;
+	if (err == KNOT_OK) {
+		update->zonemd = record;
+	}
 	return err == KNOT_OK && !zonemd_is_only(update->next, &record) ? zonemd_put(update, &record) : err;
 }
 

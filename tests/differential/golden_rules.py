@@ -74,7 +74,7 @@ def frozen_events(line, _world, theirs, ours):
 @rule("3.5: counters of TLS and of TCP timeouts; Bowline: those of evicted connections, unanswered packets, versions held back")
 def more_counters(line, _world, theirs, ours):
     new = (r"^(\[\S+\] )?(mod-stats\.request-protocol\[tls[46]\]"
-           r"|server\.(zone-update-error|tcp-\w+-timeout|tcp-evicted|zone-publish-refused|reflector-port|error-limit)) = 0$")
+           r"|server\.(zone-update-error|tcp-\w+-timeout|tcp-evicted|zone-publish-refused|zone-proof-refused|reflector-port|error-limit)) = 0$")
     return "stats" in line and theirs != ours and without(ours, new) == theirs
 
 

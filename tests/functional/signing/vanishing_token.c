@@ -1,32 +1,40 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A PKCS #11 module for tests: SoftHSM's, of which nothing is left while the file that TOKEN_IS_GONE names exists, as
- * if the device were unplugged: no slot has a token, and sessions that were open fail.
+ * if the device were unplugged: no slot has a token, and sessions that were open fail. A number in the file: after so
+ * many signatures. `lies` behind it: the token isn't gone then, but its signatures are wrong.
  */
 #include <dlfcn.h>
 #include <p11-kit/pkcs11.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static CK_FUNCTION_LIST real, shown;
 
 static atomic_long made; /* signatures since the file is there */
 
-static int is_gone(void)
+static int is_bad(int wants_lies)
 {
 	const char *path = getenv("TOKEN_IS_GONE");
 	FILE *file = path != NULL ? fopen(path, "r") : NULL;
 	long left = 0;
+	char word[8] = "";
 	if (file == NULL) {
 		made = 0;
 		return 0;
 	}
-	if (fscanf(file, "%ld", &left) != 1) {
+	if (fscanf(file, "%ld %7s", &left, word) < 1) {
 		left = 0;
 	}
 	fclose(file);
-	return made >= left;
+	return made >= left && (strcmp(word, "lies") == 0) == wants_lies;
+}
+
+static int is_gone(void)
+{
+	return is_bad(0);
 }
 
 static CK_RV get_slot_list(CK_BBOOL with_token, CK_SLOT_ID *slots, CK_ULONG *count)
@@ -58,8 +66,13 @@ static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE *data, CK_ULONG len, CK_BYT
 	if (is_gone()) {
 		return CKR_DEVICE_REMOVED;
 	}
+	int lies = is_bad(1);
 	made++;
-	return real.C_Sign(session, data, len, signature, signature_len);
+	CK_RV result = real.C_Sign(session, data, len, signature, signature_len);
+	if (result == CKR_OK && lies && signature != NULL) {
+		signature[*signature_len / 2] ^= 1;
+	}
+	return result;
 }
 
 CK_RV C_GetFunctionList(CK_FUNCTION_LIST **ret_list)
