@@ -12,7 +12,7 @@
 #include "libknot/base/encode.h"
 #include "libknot/base/number.h"
 
-enum { NUMBER_MAX = 520 /* bytes: RSA of 4096 bits, and the remainder of base64 */, POINT_MAX = 1 + 96 };
+enum { NUMBER_MAX = 520 /* bytes: RSA of 4096 bits, and the remainder of base64 */ };
 
 /* ---- Lines ---- */
 
@@ -90,20 +90,6 @@ static size_t bind_read_number(knot_bytes_t text, const char *name, uint8_t ret_
 
 /* ---- Numbers to keys of the library ---- */
 
-/* A pair of keys of the library, of parameters that are cleared when they are freed. */
-static EVP_PKEY *bind_make_pair(const char *kind, OSSL_PARAM_BLD *builder)
-{
-	OSSL_PARAM *params = OSSL_PARAM_BLD_to_param(builder);
-	EVP_PKEY_CTX *ctx = params != NULL ? EVP_PKEY_CTX_new_from_name(NULL, kind, NULL) : NULL;
-	EVP_PKEY *evp = NULL;
-	if (ctx != NULL && EVP_PKEY_fromdata_init(ctx) == 1) {
-		(void)EVP_PKEY_fromdata(ctx, &evp, EVP_PKEY_KEYPAIR, params);
-	}
-	EVP_PKEY_CTX_free(ctx);
-	OSSL_PARAM_free(params);
-	return evp;
-}
-
 /* The numbers of a row must be owned by the caller until the parameters are made. */
 static EVP_PKEY *bind_load_rsa(knot_bytes_t text)
 {
@@ -129,7 +115,7 @@ static EVP_PKEY *bind_load_rsa(knot_bytes_t text)
 		is_good = numbers[i] != NULL && BN_bin2bn(number, (int)len, numbers[i]) != NULL &&
 			  OSSL_PARAM_BLD_push_BN(builder, rows[i].param, numbers[i]) == 1;
 	}
-	EVP_PKEY *evp = is_good ? bind_make_pair("RSA", builder) : NULL;
+	EVP_PKEY *evp = is_good ? dnssec_make_pair("RSA", builder) : NULL;
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		BN_clear_free(numbers[i]);
 	}
@@ -138,33 +124,12 @@ static EVP_PKEY *bind_load_rsa(knot_bytes_t text)
 	return evp;
 }
 
-static EVP_PKEY *bind_load_ecdsa(knot_bytes_t text, const dnssec_key_t *key)
+static EVP_PKEY *bind_load_curve(knot_bytes_t text, const dnssec_key_t *key)
 {
-	uint8_t number[NUMBER_MAX], point[POINT_MAX] = { 4 };
+	uint8_t number[NUMBER_MAX];
 	size_t len = bind_read_number(text, "PrivateKey", number);
-	memcpy(point + 1, key->rdata + 4, key->row->public_len);
-	BIGNUM *private = len > 0 ? BN_secure_new() : NULL;
-	OSSL_PARAM_BLD *builder = OSSL_PARAM_BLD_new();
-	bool is_good = private != NULL && builder != NULL && BN_bin2bn(number, (int)len, private) != NULL &&
-		       OSSL_PARAM_BLD_push_utf8_string(
-				       builder, OSSL_PKEY_PARAM_GROUP_NAME, dnssec_curve_name(key->row), 0) == 1 &&
-		       OSSL_PARAM_BLD_push_octet_string(
-				       builder, OSSL_PKEY_PARAM_PUB_KEY, point, 1u + key->row->public_len) == 1 &&
-		       OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_PRIV_KEY, private) == 1;
-	EVP_PKEY *evp = is_good ? bind_make_pair("EC", builder) : NULL;
-	BN_clear_free(private);
-	OSSL_PARAM_BLD_free(builder);
+	EVP_PKEY *evp = len > 0 ? dnssec_curve_pair(key->row, (knot_bytes_t){ number, len }, key->rdata + 4) : NULL;
 	OPENSSL_cleanse(number, sizeof(number));
-	return evp;
-}
-
-static EVP_PKEY *bind_load_eddsa(knot_bytes_t text, const dnssec_key_t *key)
-{
-	uint8_t seed[NUMBER_MAX];
-	size_t len = bind_read_number(text, "PrivateKey", seed);
-	EVP_PKEY *evp = len > 0 ? EVP_PKEY_new_raw_private_key_ex(NULL, dnssec_eddsa_name(key->row), NULL, seed, len)
-				: NULL;
-	OPENSSL_cleanse(seed, sizeof(seed));
 	return evp;
 }
 
@@ -193,20 +158,7 @@ knot_err_t dnssec_bind_get(knot_bytes_t text, dnssec_key_t *key)
 	dnssec_key_t private = *key;
 	private.url = NULL;
 	private.evp = NULL;
-	switch (key->row->kind) {
-	case DNSSEC_KIND_RSA:
-		private
-		.evp = bind_load_rsa(text);
-		break;
-	case DNSSEC_KIND_ECDSA:
-		private
-		.evp = bind_load_ecdsa(text, key);
-		break;
-	case DNSSEC_KIND_EDDSA:
-		private
-		.evp = bind_load_eddsa(text, key);
-		break;
-	}
+	private.evp = key->row->kind == DNSSEC_KIND_RSA ? bind_load_rsa(text) : bind_load_curve(text, key);
 	private.has_private = private.evp != NULL;
 	knot_err_t err = private.evp != NULL && bind_check_pair(private.evp)
 					 ? dnssec_key_write_rdata(&private, dnssec_key_flags(key))

@@ -4,6 +4,7 @@
 
 #include <gnutls/gnutls.h>
 #include <openssl/evp.h>
+#include <openssl/param_build.h>
 
 #include "libdnssec/key.h"
 
@@ -22,6 +23,19 @@ const char *dnssec_curve_name(const dnssec_algorithm_t *row);
 
 /** The name that the library has for the kind of key of Ed25519 or Ed448. */
 const char *dnssec_eddsa_name(const dnssec_algorithm_t *row);
+
+/** A pair of keys of the library; NULL: it can't be made. The parameters are cleared. */
+EVP_PKEY *dnssec_make_pair(const char *kind, OSSL_PARAM_BLD *builder);
+
+/** A pair of a curve: private number or seed, and the public key of row->public_len bytes, which isn't compared with
+ * it. NULL: it can't be made. */
+EVP_PKEY *dnssec_curve_pair(const dnssec_algorithm_t *row, knot_bytes_t private, const uint8_t *public);
+
+enum { DNSSEC_PRIVATE_MAX = 66 }; /* bytes: private numbers of curves, with room for leading zeros */
+
+/** The private number of a curve, as wide as that of ECDSA, or the seed of EdDSA. Returns its length; 0: the library
+ * doesn't give it. To be cleared. */
+size_t dnssec_private_number(const dnssec_key_t *key, uint8_t ret_number[static DNSSEC_PRIVATE_MAX]);
 
 /** Write the RDATA of what is in `evp`. KNOT_EPUBLICKEY: that isn't a key of the algorithm. */
 KNOT_MUST_USE knot_err_t dnssec_key_write_rdata(dnssec_key_t *key, uint16_t flags);

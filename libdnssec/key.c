@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "libdnssec/form.h"
 #include "libdnssec/internal.h"
 
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/err.h>
-#include <openssl/param_build.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
 #include <openssl/x509.h>
-#include <stdio.h>
 #include <stdlib.h>
+
+#include "libknot/base/encode.h"
 
 enum {
 	HEAD_LEN = 4, /* flags, protocol, algorithm */
@@ -115,6 +116,60 @@ static EVP_PKEY *key_load_public(const dnssec_algorithm_t *row, knot_bytes_t pub
 	}
 	ERR_clear_error();
 	return evp;
+}
+
+/* ---- Private keys ---- */
+
+EVP_PKEY *dnssec_make_pair(const char *kind, OSSL_PARAM_BLD *builder)
+{
+	OSSL_PARAM *params = OSSL_PARAM_BLD_to_param(builder);
+	EVP_PKEY_CTX *ctx = params != NULL ? EVP_PKEY_CTX_new_from_name(NULL, kind, NULL) : NULL;
+	EVP_PKEY *evp = NULL;
+	if (ctx != NULL && EVP_PKEY_fromdata_init(ctx) == 1) {
+		(void)EVP_PKEY_fromdata(ctx, &evp, EVP_PKEY_KEYPAIR, params);
+	}
+	EVP_PKEY_CTX_free(ctx);
+	OSSL_PARAM_free(params);
+	return evp;
+}
+
+static EVP_PKEY *key_pair_ecdsa(const dnssec_algorithm_t *row, knot_bytes_t private, const uint8_t *public)
+{
+	uint8_t point[POINT_MAX] = { 4 };
+	memcpy(point + 1, public, row->public_len);
+	BIGNUM *number = BN_secure_new();
+	OSSL_PARAM_BLD *builder = OSSL_PARAM_BLD_new();
+	bool is_good = number != NULL && builder != NULL && BN_bin2bn(private.data, (int)private.len, number) != NULL &&
+		       OSSL_PARAM_BLD_push_utf8_string(
+				       builder, OSSL_PKEY_PARAM_GROUP_NAME, dnssec_curve_name(row), 0) == 1 &&
+		       OSSL_PARAM_BLD_push_octet_string(
+				       builder, OSSL_PKEY_PARAM_PUB_KEY, point, 1u + row->public_len) == 1 &&
+		       OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_PRIV_KEY, number) == 1;
+	EVP_PKEY *evp = is_good ? dnssec_make_pair("EC", builder) : NULL;
+	BN_clear_free(number);
+	OSSL_PARAM_BLD_free(builder);
+	return evp;
+}
+
+EVP_PKEY *dnssec_curve_pair(const dnssec_algorithm_t *row, knot_bytes_t private, const uint8_t *public)
+{
+	return row->kind == DNSSEC_KIND_ECDSA ? key_pair_ecdsa(row, private, public)
+					      : EVP_PKEY_new_raw_private_key_ex(NULL, dnssec_eddsa_name(row), NULL,
+								private.data, private.len);
+}
+
+size_t dnssec_private_number(const dnssec_key_t *key, uint8_t ret_number[static DNSSEC_PRIVATE_MAX])
+{
+	size_t len = DNSSEC_PRIVATE_MAX;
+	if (key->row->kind == DNSSEC_KIND_EDDSA) {
+		return EVP_PKEY_get_raw_private_key(key->evp, ret_number, &len) == 1 ? len : 0;
+	}
+	BIGNUM *number = NULL;
+	len = key->row->public_len / 2;
+	bool is_good = EVP_PKEY_get_bn_param(key->evp, OSSL_PKEY_PARAM_PRIV_KEY, &number) == 1 &&
+		       BN_bn2binpad(number, ret_number, (int)len) == (int)len;
+	BN_clear_free(number);
+	return is_good ? len : 0;
 }
 
 /* ---- Public keys: to RDATA ---- */
@@ -258,6 +313,27 @@ static bool key_is_of(const EVP_PKEY *evp, const dnssec_algorithm_t *row)
 	       strcmp(curve, row->number == DNSSEC_ECDSAP256SHA256 ? "prime256v1" : "secp384r1") == 0;
 }
 
+/* A key in a usual form. NULL: in another one, or none. */
+static EVP_PKEY *key_read_usual(const dnssec_algorithm_t *row, knot_bytes_t pem)
+{
+	uint8_t private[FORM_PRIVATE_MAX], public[FORM_PUBLIC_MAX];
+	bool has_public = false, is_read = dnssec_form_read_pem(row, pem, private, public, &has_public);
+	bool is_whole = is_read && (has_public || row->kind == DNSSEC_KIND_EDDSA);
+	EVP_PKEY *evp = is_whole ? dnssec_curve_pair(
+						   row, (knot_bytes_t){ private, dnssec_form_private_len(row) }, public)
+				 : NULL;
+	OPENSSL_cleanse(private, sizeof(private));
+	return evp;
+}
+
+static EVP_PKEY *key_read_pem(knot_bytes_t pem)
+{
+	BIO *bio = BIO_new_mem_buf(pem.data, (int)pem.len);
+	EVP_PKEY *evp = bio != NULL ? PEM_read_bio_PrivateKey(bio, NULL, key_refuse_password, NULL) : NULL;
+	BIO_free(bio);
+	return evp;
+}
+
 knot_err_t dnssec_key_from_pem(knot_bytes_t pem, uint8_t algorithm, uint16_t flags, dnssec_key_t **ret_key)
 {
 	knot_err_t err;
@@ -265,13 +341,11 @@ knot_err_t dnssec_key_from_pem(knot_bytes_t pem, uint8_t algorithm, uint16_t fla
 		return KNOT_EPRIVATEKEY;
 	}
 	dnssec_key_t *key = key_new(algorithm, &err);
-	BIO *bio = key != NULL ? BIO_new_mem_buf(pem.data, (int)pem.len) : NULL;
-	if (bio == NULL) {
-		dnssec_key_free(key);
-		return key == NULL ? err : KNOT_ENOMEM;
+	if (key == NULL) {
+		return err;
 	}
-	key->evp = PEM_read_bio_PrivateKey(bio, NULL, key_refuse_password, NULL);
-	BIO_free(bio);
+	key->evp = key_read_usual(key->row, pem);
+	key->evp = key->evp != NULL ? key->evp : key_read_pem(pem);
 	key->has_private = key->evp != NULL;
 	err = key->evp != NULL && key_is_of(key->evp, key->row) ? KNOT_OK : KNOT_EPRIVATEKEY;
 	err = err == KNOT_OK ? dnssec_key_write_rdata(key, flags) : err;
@@ -296,10 +370,31 @@ knot_err_t dnssec_key_from_spki(knot_bytes_t der, uint8_t algorithm, uint16_t fl
 	return key_finish(key, is_good ? dnssec_key_write_rdata(key, flags) : KNOT_EPUBLICKEY, ret_key);
 }
 
+static knot_err_t key_write_curve(const dnssec_key_t *key, knot_mut_bytes_t *ret_pem)
+{
+	uint8_t number[DNSSEC_PRIVATE_MAX];
+	char text[FORM_PEM_MAX];
+	const knot_bytes_t public = { key->rdata + HEAD_LEN, key->rdata_len - HEAD_LEN };
+	bool is_good = dnssec_private_number(key, number) == dnssec_form_private_len(key->row);
+	size_t len = is_good ? dnssec_form_write_pem(key->row, number, public, text) : 0;
+	uint8_t *pem = is_good ? malloc(len + 1) : NULL;
+	if (pem != NULL) {
+		memcpy(pem, text, len);
+		pem[len] = '\0';
+		*ret_pem = (knot_mut_bytes_t){ pem, len };
+	}
+	OPENSSL_cleanse(number, sizeof(number));
+	OPENSSL_cleanse(text, sizeof(text));
+	return pem != NULL ? KNOT_OK : KNOT_ENOMEM;
+}
+
 knot_err_t dnssec_key_to_pem(const dnssec_key_t *key, knot_mut_bytes_t *ret_pem)
 {
 	if (!key->has_private) {
 		return KNOT_ENOPRIVATEKEY;
+	}
+	if (dnssec_form_private_len(key->row) > 0) {
+		return key_write_curve(key, ret_pem);
 	}
 	BIO *bio = BIO_new(BIO_s_secmem());
 	char *text = NULL;
@@ -392,18 +487,20 @@ bool dnssec_key_has_private(const dnssec_key_t *key)
 
 knot_err_t dnssec_key_id(const dnssec_key_t *key, char ret_id[static DNSSEC_KEY_ID_LEN + 1])
 {
-	uint8_t *der = NULL, hash[EVP_MAX_MD_SIZE];
-	int len = i2d_PUBKEY(key->evp, &der);
+	uint8_t usual[FORM_SPKI_MAX], *der = NULL, hash[EVP_MAX_MD_SIZE];
+	const knot_bytes_t public = { key->rdata + HEAD_LEN, key->rdata_len - HEAD_LEN };
+	size_t usual_len = dnssec_form_spki(key->row, public, usual);
+	int len = usual_len > 0 ? (int)usual_len : i2d_PUBKEY(key->evp, &der);
 	unsigned hash_len = 0;
-	bool is_good = len > 0 && EVP_Digest(der, (size_t)len, hash, &hash_len, EVP_sha1(), NULL) == 1;
+	bool is_good = len > 0 &&
+		       EVP_Digest(der != NULL ? der : usual, (size_t)len, hash, &hash_len, EVP_sha1(), NULL) == 1;
 	OPENSSL_free(der);
 	ERR_clear_error();
 	if (!is_good) {
 		return KNOT_ENOMEM;
 	}
-	for (unsigned i = 0; i < hash_len; i++) {
-		snprintf(ret_id + 2 * i, 3, "%02x", hash[i]);
-	}
+	knot_hex_print((knot_bytes_t){ hash, hash_len }, KNOT_HEX_LOWER, ret_id);
+	ret_id[DNSSEC_KEY_ID_LEN] = '\0';
 	return KNOT_OK;
 }
 

@@ -2,8 +2,6 @@
 #include "libdnssec/sign.h"
 
 #include <gnutls/abstract.h>
-#include <openssl/bn.h>
-#include <openssl/core_names.h>
 #include <openssl/err.h>
 #include <openssl/rsa.h>
 #include <stdlib.h>
@@ -12,7 +10,6 @@
 #include "libdnssec/p256.h"
 
 enum {
-	SCALAR_MAX = 66,                /* bytes: private numbers of curves, with room for leading zeros */
 	DER_MAX = 2 + 2 * (2 + 1 + 48), /* SEQUENCE of two INTEGERs of P-384 */
 	DER_SEQUENCE = 0x30,
 	DER_INTEGER = 0x02,   /* X.690 */
@@ -327,21 +324,6 @@ static knot_err_t gnutls_error(int result, knot_err_t err)
 	return result == GNUTLS_E_SUCCESS ? KNOT_OK : result == GNUTLS_E_MEMORY_ERROR ? KNOT_ENOMEM : err;
 }
 
-/* The private number of a curve: of ECDSA as wide as the curve, of EdDSA the seed. 0: the library doesn't give it. */
-static size_t gnutls_private_number(const dnssec_key_t *key, uint8_t ret_number[static SCALAR_MAX])
-{
-	size_t len = SCALAR_MAX;
-	if (key->row->kind == DNSSEC_KIND_EDDSA) {
-		return EVP_PKEY_get_raw_private_key(key->evp, ret_number, &len) == 1 ? len : 0;
-	}
-	BIGNUM *number = NULL;
-	len = key->row->public_len / 2;
-	bool is_good = EVP_PKEY_get_bn_param(key->evp, OSSL_PKEY_PARAM_PRIV_KEY, &number) == 1 &&
-		       BN_bn2binpad(number, ret_number, (int)len) == (int)len;
-	BN_clear_free(number);
-	return is_good ? len : 0;
-}
-
 /* The public key behind the head of the RDATA, as GnuTLS wants it: y is absent of EdDSA. */
 static void gnutls_public_numbers(const dnssec_key_t *key, gnutls_datum_t *x, gnutls_datum_t *y)
 {
@@ -354,8 +336,8 @@ static void gnutls_public_numbers(const dnssec_key_t *key, gnutls_datum_t *x, gn
 
 static int gnutls_load_numbers(gnutls_privkey_t private, const dnssec_key_t *key)
 {
-	uint8_t number[SCALAR_MAX];
-	gnutls_datum_t x, y, k = { number, (unsigned)gnutls_private_number(key, number) };
+	uint8_t number[DNSSEC_PRIVATE_MAX];
+	gnutls_datum_t x, y, k = { number, (unsigned)dnssec_private_number(key, number) };
 	gnutls_public_numbers(key, &x, &y);
 	int result = k.size > 0 ? gnutls_privkey_import_ecc_raw(private, dnssec_gnutls_curve(key->row), &x,
 						  y.size > 0 ? &y : NULL, &k)
