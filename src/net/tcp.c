@@ -30,7 +30,7 @@
 #include "src/net/listen.h"
 #include "src/net/net.h"
 #include "src/net/request.h"
-#include "src/net/tcp_buffer.h"
+#include "src/transport/tcp_buffer.h"
 #include "src/net/tcp_clients.h"
 #include "src/net/socket_worker.h"
 #include "src/net/transfers.h"

@@ -3,7 +3,7 @@
 
 #include "src/net/later_conns.h"
 #include "src/net/request.h"
-#include "src/net/tcp_buffer.h"
+#include "src/transport/tcp_buffer.h"
 #include "src/net/xdp_streams.h"
 #include "src/sys/clock.h"
 #include "src/sys/limits.h"

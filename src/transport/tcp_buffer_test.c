@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "src/net/tcp_buffer.h"
+#include "src/transport/tcp_buffer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
