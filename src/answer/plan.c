@@ -502,6 +502,17 @@ void answer_plan_soa(const zone_contents_t *zone, const knot_query_t *query, ans
 	plan_begin_authority(plan);
 }
 
+void answer_plan_borrowed(const zone_contents_t *zone, const knot_query_t *query, const zone_node_t *node,
+		const zone_rrset_t *set, answer_plan_t *ret_plan)
+{
+	answer_plan_t *plan = ret_plan;
+	plan_begin(plan, zone, query);
+	const knot_name_t name = { query->qname_lower, query->qname.len, query->qname.label_count };
+	uint8_t owner = plan_add_name(plan, ANSWER_NAME_QUESTION, name, KNOT_MSG_QNAME_OFF, 0);
+	plan_add_item(plan, ANSWER_ITEM_RRSET, node, set, owner)->with_sigs = false;
+	plan_begin_authority(plan);
+}
+
 void answer_plan(const zone_contents_t *zone, const knot_query_t *query, zone_lookup_t found, answer_plan_t *ret_plan)
 {
 	KNOT_ASSERT_SLOW(knot_name_in(query->qname, zone_node_owner(zone->apex)));

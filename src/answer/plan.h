@@ -77,6 +77,13 @@ void answer_plan(const zone_contents_t *zone, const knot_query_t *query, zone_lo
 void answer_plan_soa(const zone_contents_t *zone, const knot_query_t *query, answer_plan_t *ret_plan);
 
 /**
+ * An RRset of another zone's node, without signatures, under the question's name. zone: that of the question. The set
+ * mustn't have names in its RDATA that are compressed against its owner: CDS and CDNSKEY have none.
+ */
+void answer_plan_borrowed(const zone_contents_t *zone, const knot_query_t *query, const zone_node_t *node,
+		const zone_rrset_t *set, answer_plan_t *ret_plan);
+
+/**
  * The node's NSEC, or the NSEC3 that matches its name: what proves which types it has. NULL if there is none.
  * ret_owner_node: where the RRset is.
  */

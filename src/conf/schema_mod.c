@@ -27,9 +27,9 @@ const conf_section_t conf_section_mod_alias = {
 const conf_section_t conf_section_mod_authsignal = {
 	MODULE("mod-authsignal"),
 	SCOPE_ZONE,
-	REFUSED,
 	ROWS(plain_rows),
-	.doc = "Synthesizes the signals of DNSSEC bootstrapping (RFC 9615).",
+	.doc = "Answers queries of DNSSEC bootstrapping (RFC 9615) in a zone _signal with the CDS and CDNSKEY records of "
+	       "zones that this server has. They are not signed.",
 };
 const conf_section_t conf_section_mod_whoami = {
 	MODULE("mod-whoami"),

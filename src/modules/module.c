@@ -125,12 +125,12 @@ static answer_refusal_t module_gate(void *ctx, const answer_source_t *source, co
 }
 
 static void module_chain_decide(const module_chain_t *chain, const answer_source_t *source,
-		const answer_request_t *request, answer_outcome_t *outcome)
+		const answer_request_t *request, const zonedb_t *zones, answer_outcome_t *outcome)
 {
 	for (unsigned i = 0; chain != NULL && i < chain->count; i++) {
 		module_instance_t *instance = chain->instances[i];
 		if (instance->api->decide != NULL) {
-			instance->api->decide(instance, source, request, outcome);
+			instance->api->decide(instance, source, request, zones, outcome);
 		}
 	}
 }
@@ -139,8 +139,8 @@ static void module_decide(
 		void *ctx, const answer_source_t *source, const answer_request_t *request, answer_outcome_t *outcome)
 {
 	const module_chains_t *chains = ctx;
-	module_chain_decide(chains->server, source, request, outcome);
-	module_chain_decide(chains->zone, source, request, outcome);
+	module_chain_decide(chains->server, source, request, chains->zones, outcome);
+	module_chain_decide(chains->zone, source, request, chains->zones, outcome);
 }
 
 static uint32_t module_chain_finish(const module_chain_t *chain, module_notes_t *notes, knot_msg_writer_t *w)

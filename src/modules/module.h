@@ -59,8 +59,9 @@ typedef struct {
 	 * sources as well. What it says, unless NONE, comes in place of that refusal.
 	 */
 	bool gates_refused;
+	/** zones: all that answer, in this read section. */
 	void (*decide)(module_instance_t *instance, const answer_source_t *source, const answer_request_t *request,
-			answer_outcome_t *outcome);
+			const zonedb_t *zones, answer_outcome_t *outcome);
 	/** Its gate has added the length to notes->finish_len: there is room, unless the reply has hardly any. */
 	uint32_t (*finish)(module_instance_t *instance, module_notes_t *notes, knot_msg_writer_t *w);
 	void (*answered)(module_instance_t *instance, const module_answered_t *what);
@@ -107,6 +108,7 @@ void module_chain_free(module_chain_t *take_chain);
 /** The chains that a request passes, in this order; NULL: none. And what they find out. */
 typedef struct {
 	const module_chain_t *server, *zone;
+	const zonedb_t *zones; /* all that answer; borrowed */
 	module_notes_t notes;
 } module_chains_t;
 

@@ -37,10 +37,10 @@ static answer_refusal_t probe_gate(module_instance_t *instance, const answer_sou
 }
 
 static void probe_decide(module_instance_t *instance, const answer_source_t *source, const answer_request_t *request,
-		answer_outcome_t *outcome)
+		const zonedb_t *zones, answer_outcome_t *outcome)
 {
 	probe_t *probe = (probe_t *)instance;
-	(void)source, (void)request;
+	(void)source, (void)request, (void)zones;
 	probe->order[ANSWER_STAGE_DECIDE] = ++calls;
 	probe->decided = outcome->kind;
 	if (probe->replaces) {

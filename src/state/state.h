@@ -63,7 +63,8 @@ static inline bool state_has_modules(const state_t *state)
 static inline module_chains_t state_modules_of(const state_t *state, const zone_t *zone)
 {
 	return (module_chains_t){ .server = state->modules,
-		.zone = zone != NULL ? state_zone_modules(state, zone) : NULL };
+		.zone = zone != NULL ? state_zone_modules(state, zone) : NULL,
+		.zones = state->zones };
 }
 
 /**
