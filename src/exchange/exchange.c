@@ -6,9 +6,10 @@
 #include "src/exchange/shell.h"
 #include "src/sys/clock.h"
 #include "src/transport/plain.h"
+#include "src/transport/tls.h"
 
 #include <assert.h>
-#include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,30 +18,68 @@ enum { PROBLEM_MAX = 512 };
 _Static_assert(PROXY_HEADER_MAX <= sizeof(((shell_t *)0)->prefix), "room for the header");
 
 struct exchange {
-	exchange_params_t params; /* strings are owned */
+	exchange_params_t params; /* strings and the ticket are the caller's, and gone */
 	shell_t shell;
-	transport_t *transport;
+	transport_t *transport; /* NULL: its settings can't be used */
+	bool has_opened;
+	bool begins_late;        /* the handshake waits for the first message, to take it along */
 	uint64_t stream;         /* of the message that was sent last */
 	transport_event_t event; /* what the last receive() has taken */
 	unsigned http_status;
 	exchange_address_t local;
-	exchange_end_t failed; /* what can only be freed */
+	knot_mut_bytes_t ticket; /* owned */
+	exchange_end_t failed;   /* what can only be freed */
 	char peer[EXCHANGE_TEXT_MAX + 16];
 	char problem[PROBLEM_MAX];
 };
 
 /* ---- New ---- */
 
+static transport_tls_params_t exchange_tls_params(const exchange_params_t *params)
+{
+	return (transport_tls_params_t){ .role = TRANSPORT_CLIENT,
+		.trust = params->trust,
+		.hostname = params->hostname,
+		.sni = params->sni,
+		.ticket = params->ticket,
+		.uses_early_data = params->uses_early_data,
+		.wall_s = sys_clock_wall(),
+		.note = params->note,
+		.note_ctx = params->note_ctx };
+}
+
+static knot_err_t exchange_new_datagram(const exchange_params_t *params, transport_t **ret_t)
+{
+	(void)params;
+	*ret_t = transport_datagram_new();
+	return *ret_t != NULL ? KNOT_OK : KNOT_ENOMEM;
+}
+
+static knot_err_t exchange_new_stream(const exchange_params_t *params, transport_t **ret_t)
+{
+	(void)params;
+	*ret_t = transport_stream_new();
+	return *ret_t != NULL ? KNOT_OK : KNOT_ENOMEM;
+}
+
+static knot_err_t exchange_new_tls(const exchange_params_t *params, transport_t **ret_t)
+{
+	transport_tls_params_t tls = exchange_tls_params(params);
+	return transport_tls_new(&tls, ret_t);
+}
+
 /** What each kind has; rows in the order of exchange_kind_t. */
 static const struct {
 	const char *protocol; /* as Knot's utilities call it */
 	bool is_datagram;
+	const char *layer; /* of sentences about it; NULL: has none */
+	knot_err_t (*new_transport)(const exchange_params_t *params, transport_t **ret_t);
 } kind_rows[] = {
-	[EXCHANGE_UDP] = { "UDP", true },
-	[EXCHANGE_TCP] = { "TCP", false },
-	[EXCHANGE_TLS] = { "TCP", false },
-	[EXCHANGE_HTTPS] = { "TCP", false },
-	[EXCHANGE_QUIC] = { "QUIC", true },
+	[EXCHANGE_UDP] = { "UDP", true, NULL, exchange_new_datagram },
+	[EXCHANGE_TCP] = { "TCP", false, NULL, exchange_new_stream },
+	[EXCHANGE_TLS] = { "TCP", false, "TLS", exchange_new_tls },
+	[EXCHANGE_HTTPS] = { "TCP", false, "TLS", NULL },
+	[EXCHANGE_QUIC] = { "QUIC", true, "QUIC", NULL },
 };
 
 static void exchange_set_prefix(exchange_t *x)
@@ -50,7 +89,6 @@ static void exchange_set_prefix(exchange_t *x)
 		x->shell.prefix_len = proxy_write(params->proxy_source, params->proxy_destination,
 				kind_rows[params->kind].is_datagram, x->shell.prefix);
 	}
-	x->params.proxy_source = x->params.proxy_destination = NULL; /* the caller's */
 }
 
 exchange_t *exchange_new(const exchange_params_t *params)
@@ -67,6 +105,12 @@ exchange_t *exchange_new(const exchange_params_t *params)
 	exchange_set_prefix(x);
 	exchange_address_print(&params->server, address);
 	(void)snprintf(x->peer, sizeof(x->peer), "%s(%s)", address, kind_rows[params->kind].protocol);
+	if (kind_rows[params->kind].new_transport != NULL &&
+			kind_rows[params->kind].new_transport(params, &x->transport) == KNOT_ENOMEM) {
+		free(x);
+		return NULL;
+	}
+	x->begins_late = x->params.uses_early_data && x->params.ticket.len > 0;
 	return x;
 }
 
@@ -80,38 +124,40 @@ void exchange_free(exchange_t *take_x)
 		shell_flush(&take_x->shell, take_x->transport);
 	}
 	transport_free(take_x->transport);
+	free(take_x->ticket.data);
 	shell_done(&take_x->shell);
 	free(take_x);
 }
 
 /* ---- What went wrong ---- */
 
-/** Sentences without an own reason; "%s" is the peer. */
+/** Sentences that have no reason of their own; the peer follows. */
 static const char *const problem_texts[] = {
-	[EXCHANGE_SOCKET] = "can't create socket for %s",
-	[EXCHANGE_BIND] = "can't assign address %s",
-	[EXCHANGE_CONNECT] = "can't connect to %s",
-	[EXCHANGE_SEND] = "can't send query to %s",
-	[EXCHANGE_RECEIVE] = "can't receive reply from %s",
-	[EXCHANGE_TIMEOUT] = "response timeout for %s",
-	[EXCHANGE_CLOSED] = "can't receive reply from %s",
-	[EXCHANGE_SOURCE] = "unexpected reply source %s",
-	[EXCHANGE_MEMORY] = "out of memory, %s",
+	[EXCHANGE_SOCKET] = "can't create socket for",
+	[EXCHANGE_BIND] = "can't assign address",
+	[EXCHANGE_CONNECT] = "can't connect to",
+	[EXCHANGE_SEND] = "can't send query to",
+	[EXCHANGE_RECEIVE] = "can't receive reply from",
+	[EXCHANGE_TIMEOUT] = "response timeout for",
+	[EXCHANGE_CLOSED] = "can't receive reply from",
+	[EXCHANGE_SOURCE] = "unexpected reply source",
+	[EXCHANGE_MEMORY] = "out of memory, asking",
 };
 
 static bool exchange_is_final(const exchange_t *x, exchange_end_t end)
 {
-	bool may_go_on = end == EXCHANGE_TIMEOUT || end == EXCHANGE_SOURCE || end == EXCHANGE_HTTP ||
+	bool may_go_on = (end == EXCHANGE_TIMEOUT && x->has_opened) || end == EXCHANGE_SOURCE || end == EXCHANGE_HTTP ||
 			 ((end == EXCHANGE_RECEIVE || end == EXCHANGE_SEND) && x->params.kind == EXCHANGE_UDP);
-	return !may_go_on || x->transport == NULL;
+	return !may_go_on || x->shell.fd < 0;
 }
 
-static exchange_end_t exchange_fail_text(exchange_t *x, exchange_end_t end, const char *format, const char *what)
+__attribute__((format(printf, 3, 4))) static exchange_end_t exchange_fail_text(
+		exchange_t *x, exchange_end_t end, const char *format, ...)
 {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	(void)snprintf(x->problem, sizeof(x->problem), format, what);
-#pragma GCC diagnostic pop
+	va_list args;
+	va_start(args, format);
+	(void)vsnprintf(x->problem, sizeof(x->problem), format, args);
+	va_end(args);
 	x->failed = exchange_is_final(x, end) ? end : x->failed;
 	return end;
 }
@@ -127,17 +173,68 @@ static exchange_end_t exchange_fail(exchange_t *x, exchange_end_t end)
 	if (end == EXCHANGE_BIND) {
 		address[strcspn(address, "@")] = '\0';
 	}
-	return exchange_fail_text(x, end, problem_texts[end], what);
+	return exchange_fail_text(x, end, "%s %s", problem_texts[end], what);
 }
 
-static exchange_end_t exchange_fail_shell(exchange_t *x, shell_result_t result)
+/** What each end of a connection is to a client. */
+static const exchange_end_t exchange_ends[] = {
+	[TRANSPORT_END_NONE] = EXCHANGE_CLOSED,
+	[TRANSPORT_END_CLOSED] = EXCHANGE_CLOSED,
+	[TRANSPORT_END_BY_PEER] = EXCHANGE_CLOSED,
+	[TRANSPORT_END_CUT] = EXCHANGE_CLOSED,
+	[TRANSPORT_END_HANDSHAKE] = EXCHANGE_HANDSHAKE,
+	[TRANSPORT_END_UNTRUSTED] = EXCHANGE_UNTRUSTED,
+	[TRANSPORT_END_PROTOCOL] = EXCHANGE_PROTOCOL,
+	[TRANSPORT_END_REFUSED] = EXCHANGE_PROTOCOL,
+	[TRANSPORT_END_TIMEOUT] = EXCHANGE_TIMEOUT,
+	[TRANSPORT_END_LIMIT] = EXCHANGE_PROTOCOL,
+	[TRANSPORT_END_MEMORY] = EXCHANGE_MEMORY,
+};
+
+static void exchange_warn(const exchange_t *x, const char *text)
+{
+	if (x->params.note != NULL) {
+		x->params.note(x->params.note_ctx, TRANSPORT_NOTE_WARNING, text);
+	}
+}
+
+/* The connection has ended: its reason is the sentence while it opens, and later a warning before Knot's sentence. */
+static exchange_end_t exchange_fail_ended(exchange_t *x, bool is_opening)
+{
+	exchange_end_t end = exchange_ends[transport_end(x->transport)];
+	const char *reason = transport_reason(x->transport);
+	if (is_opening || end == EXCHANGE_HANDSHAKE || end == EXCHANGE_UNTRUSTED) {
+		end = end == EXCHANGE_UNTRUSTED || end == EXCHANGE_MEMORY ? end : EXCHANGE_HANDSHAKE;
+		return exchange_fail_text(x, end, "%s", reason);
+	}
+	if (kind_rows[x->params.kind].layer != NULL) {
+		exchange_warn(x, reason);
+	}
+	return exchange_fail_text(x, end, "can't receive reply from %s", x->peer);
+}
+
+static exchange_end_t exchange_fail_timeout(exchange_t *x, bool is_opening)
+{
+	const char *layer = kind_rows[x->params.kind].layer;
+	if (layer == NULL) {
+		return exchange_fail(x, EXCHANGE_TIMEOUT);
+	}
+	if (is_opening) {
+		return exchange_fail_text(x, EXCHANGE_TIMEOUT, "%s, peer took too long to respond", layer);
+	}
+	(void)snprintf(x->problem, sizeof(x->problem), "%s, peer took too long to respond", layer);
+	exchange_warn(x, x->problem);
+	return exchange_fail_text(x, EXCHANGE_TIMEOUT, "can't receive reply from %s", x->peer);
+}
+
+static exchange_end_t exchange_fail_shell(exchange_t *x, shell_result_t result, bool is_opening)
 {
 	switch (result) {
 	case SHELL_SEND: return exchange_fail(x, EXCHANGE_SEND);
 	case SHELL_RECEIVE: return exchange_fail(x, EXCHANGE_RECEIVE);
 	case SHELL_SOURCE: return exchange_fail(x, EXCHANGE_SOURCE);
-	case SHELL_TIMEOUT: return exchange_fail(x, EXCHANGE_TIMEOUT);
-	case SHELL_ENDED: return exchange_fail(x, EXCHANGE_CLOSED);
+	case SHELL_TIMEOUT: return exchange_fail_timeout(x, is_opening);
+	case SHELL_ENDED: return exchange_fail_ended(x, is_opening);
 	case SHELL_DONE: break;
 	}
 	return EXCHANGE_OK;
@@ -151,11 +248,6 @@ static uint64_t exchange_until_ns(const exchange_t *x)
 	return timeout_ms == 0 ? SHELL_NEVER_NS : sys_clock_ns() + (uint64_t)timeout_ms * 1000000;
 }
 
-static transport_t *exchange_new_transport(const exchange_t *x)
-{
-	return x->params.kind == EXCHANGE_UDP ? transport_datagram_new() : transport_stream_new();
-}
-
 static bool exchange_has_opened(void *ctx)
 {
 	exchange_t *x = ctx;
@@ -165,9 +257,10 @@ static bool exchange_has_opened(void *ctx)
 exchange_end_t exchange_open(exchange_t *x)
 {
 	connect_t connection;
-	assert(x->shell.fd < 0 && x->transport == NULL);
-	if (x->params.kind > EXCHANGE_TCP) { /* the encrypted ones come in the next commits */
-		return exchange_fail_text(x, EXCHANGE_HANDSHAKE, "no encryption yet for %s", x->peer);
+	assert(x->shell.fd < 0);
+	if (x->transport == NULL) {
+		return exchange_fail_text(
+				x, EXCHANGE_HANDSHAKE, "host name or session ticket can't be used for %s", x->peer);
 	}
 	uint64_t until_ns = exchange_until_ns(x);
 	exchange_end_t end = connect_begin(&x->params, &connection);
@@ -183,11 +276,12 @@ exchange_end_t exchange_open(exchange_t *x)
 		return end == EXCHANGE_TIMEOUT ? exchange_fail_text(x, end, "connection timeout for %s", x->peer)
 					       : exchange_fail(x, end);
 	}
-	x->transport = exchange_new_transport(x);
-	if (x->transport == NULL) {
-		return exchange_fail(x, EXCHANGE_MEMORY);
+	if (!x->begins_late) {
+		end = exchange_fail_shell(
+				x, shell_run(&x->shell, x->transport, exchange_has_opened, x, until_ns), true);
 	}
-	return exchange_fail_shell(x, shell_run(&x->shell, x->transport, exchange_has_opened, x, until_ns));
+	x->has_opened = end == EXCHANGE_OK;
+	return end;
 }
 
 /* ---- Send and receive ---- */
@@ -203,13 +297,14 @@ exchange_end_t exchange_send(exchange_t *x, knot_bytes_t message)
 	if (x->failed != EXCHANGE_OK) {
 		return x->failed;
 	}
-	assert(x->transport != NULL);
+	assert(x->shell.fd >= 0);
 	x->http_status = 0;
 	knot_err_t err = transport_put(x->transport, message, &x->stream);
 	if (err != KNOT_OK) {
 		return exchange_fail(x, err == KNOT_ENOMEM ? EXCHANGE_MEMORY : EXCHANGE_SEND);
 	}
-	return exchange_fail_shell(x, shell_run(&x->shell, x->transport, exchange_has_sent, x, exchange_until_ns(x)));
+	return exchange_fail_shell(
+			x, shell_run(&x->shell, x->transport, exchange_has_sent, x, exchange_until_ns(x)), false);
 }
 
 static bool exchange_has_received(void *ctx)
@@ -228,10 +323,10 @@ exchange_end_t exchange_receive(exchange_t *x, knot_bytes_t *ret_message)
 	if (x->failed != EXCHANGE_OK) {
 		return x->failed;
 	}
-	assert(x->transport != NULL);
+	assert(x->shell.fd >= 0);
 	shell_result_t result = shell_run(&x->shell, x->transport, exchange_has_received, x, exchange_until_ns(x));
 	if (result != SHELL_DONE) {
-		return exchange_fail_shell(x, result);
+		return exchange_fail_shell(x, result, false);
 	}
 	if (x->event.kind != TRANSPORT_MESSAGE) {
 		return exchange_fail(x, EXCHANGE_CLOSED);
@@ -290,6 +385,10 @@ bool exchange_is_open(const exchange_t *x)
 
 knot_bytes_t exchange_ticket(exchange_t *x)
 {
-	(void)x;
-	return (knot_bytes_t){ .len = 0 };
+	knot_mut_bytes_t ticket;
+	if (x->transport != NULL && transport_ticket(x->transport, &ticket) == KNOT_OK) {
+		free(x->ticket.data);
+		x->ticket = ticket;
+	}
+	return (knot_bytes_t){ x->ticket.data, x->ticket.len };
 }

@@ -25,6 +25,7 @@ typedef struct {
 	void (*expire)(transport_t *t, uint64_t now_ns);
 	void (*close)(transport_t *t, uint64_t now_ns);
 	void (*describe)(const transport_t *t, transport_session_t *ret_session);
+	knot_err_t (*ticket)(const transport_t *t, knot_mut_bytes_t *ret_ticket);
 } transport_ops_t;
 
 /** The head of each kind's object. */

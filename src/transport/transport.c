@@ -2,6 +2,7 @@
 #include "src/transport/transport.h"
 
 #include "src/transport/ops.h"
+#include "src/transport/tls_params.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -127,6 +128,11 @@ void transport_describe(const transport_t *t, transport_session_t *ret_session)
 	if (t->ops->describe != NULL) {
 		t->ops->describe(t, ret_session);
 	}
+}
+
+knot_err_t transport_ticket(const transport_t *t, knot_mut_bytes_t *ret_ticket)
+{
+	return t->ops->ticket != NULL ? t->ops->ticket(t, ret_ticket) : KNOT_ENOENT;
 }
 
 /* ---- What the kinds share ---- */
