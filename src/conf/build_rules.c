@@ -266,7 +266,7 @@ static void rules_unset_policies(conf_store_t *store)
 	for (size_t i = 0; i <= store->tables[CONF_S_POLICY].count; i++) {
 		conf_policy_t *policy = &store->policies[i];
 		policy->dnskey_ttl_s = policy->zone_max_ttl_s = policy->trash_delay_s = CONF_POLICY_UNSET;
-		policy->rrsig_refresh_s = policy->rrsig_pre_refresh_s = CONF_POLICY_UNSET;
+		policy->rrsig_refresh_s = policy->rrsig_pre_refresh_s = policy->dsync_delay_s = CONF_POLICY_UNSET;
 	}
 }
 

@@ -91,6 +91,9 @@ typedef struct {
 	conf_submissions_t submission; /* at most one */
 	conf_groups_t ds_push;
 	conf_dnskey_syncs_t dnskey_sync; /* at most one */
+	conf_groups_t dsync_notify;      /* who is asked for the parent's DSYNC records */
+	int64_t dsync_delay_s;           /* or unset */
+	knot_bytes_t dsync_report;       /* wire name; len 0: none */
 	uint8_t cds_publish;             /* conf_cds_t */
 	uint8_t cds_digest;              /* the number of DS digests */
 	uint8_t manages;                 /* conf_manages_t */

@@ -287,6 +287,18 @@ static const conf_row_t policy_rows[] = {
 	{ .name = "ds-push", CONF_AT(conf_policy_t, ds_push), REF_REMOTE, MULTI, .or_empty = true, ZONE_RELOAD,
 	  .doc = "Servers of the parent zone to which DS records are sent by dynamic update. CDS and CDNSKEY must be "
 	         "published." },
+	{ .name = "dsync-notify", CONF_AT(conf_policy_t, dsync_notify), REF_REMOTE, MULTI, .or_empty = true, ZONE_RELOAD,
+	  .rfc = "RFC 9859",
+	  .doc = "Resolvers, or servers of the parent zone, that are asked for the parent's DSYNC record when CDS, CDNSKEY "
+	         "or CSYNC records come. The server sends a NOTIFY to the target in it. The first that answers counts. Not "
+	         "set: no NOTIFY." },
+	{ .name = "dsync-delay", CONF_AT(conf_policy_t, dsync_delay_s), TIME(0, MAX31), .dflt_doc = "propagation-delay", ZONE_RELOAD,
+	  .rfc = "RFC 9859 4.2",
+	  .doc = "How long such a NOTIFY waits, so that all secondaries have the records that the parent will look at." },
+	{ .name = "dsync-report-channel", .type = CONF_DNAME, CONF_AT(conf_policy_t, dsync_report), ZONE_RELOAD,
+	  .rfc = "RFC 9859 4.2.1, RFC 9567",
+	  .doc = "Domain to which the parent is asked to report why it has changed nothing, by queries. It must be one of "
+	         "the zone's NS names or below one." },
 	{ .name = "dnskey-sync", CONF_AT(conf_policy_t, dnskey_sync), REF1("dnskey-sync"), ZONE_RELOAD,
 	  .doc = "Other signers of the zone, with which DNSKEY records are exchanged." },
 	{ .name = "cds-cdnskey-publish", CONF_AT(conf_policy_t, cds_publish), OPT(cds_publish), .dflt = "rollover", ZONE_RELOAD,

@@ -4,6 +4,7 @@
 #include "src/event/dnskey_sync.h"
 #include "src/event/ds_check.h"
 #include "src/event/ds_push.h"
+#include "src/event/dsync_notify.h"
 #include "src/event/key_rail.h"
 #include "src/event/signing_log.h"
 #include "src/event/trash_sweep.h"
@@ -27,6 +28,8 @@ struct signing {
 	conf_t *conf;      /* held */
 	bool pushes_ds;    /* conf `ds-push` */
 	ds_push_cds_t cds; /* what is served before */
+	bool has_dsync;    /* conf `dsync-notify` */
+	dsync_told_t told; /* of what is served before */
 	bool is_full;
 	zone_keys_env_t env;
 	conf_policy_times_t times;
@@ -163,6 +166,7 @@ static bool signing_hold_conf(signing_t *signing, bool *ret_is_signed)
 	signing->env.conf = signing->conf;
 	signing->env.policy = conf_zone_policy(signing->conf, &zone);
 	signing->pushes_ds = ds_push_targets(signing->env.policy, &zone).count > 0;
+	signing->has_dsync = signing->env.policy->dsync_notify.count > 0;
 	return true;
 }
 
@@ -337,6 +341,9 @@ knot_err_t signing_begin(const signing_ask_t *ask, char *reason, signing_t **ret
 	signing->is_full = ask->is_full;
 	if (signing->pushes_ds) {
 		signing->cds = ds_push_read(zone_contents(ask->zone));
+	}
+	if (signing->has_dsync) {
+		signing->told = dsync_told_read(zone_contents(ask->zone));
 	}
 	err = signing_prepare(signing, ask);
 	if (err != KNOT_OK) {
@@ -570,6 +577,10 @@ static void signing_tell_others(const signing_t *signing)
 	if (signing->pushes_ds) {
 		const ds_push_cds_t now = ds_push_read(zone_contents(signing->zone));
 		ds_push_follow(signing->server, entry, &signing->cds, &now, signing->env.policy->propagation_delay_s);
+	}
+	if (signing->has_dsync) {
+		const dsync_told_t now = dsync_told_read(zone_contents(signing->zone));
+		dsync_notify_follow(signing->server, entry, &signing->told, &now, signing->env.policy);
 	}
 	dnskey_sync_follow(signing->server, entry, signing->env.policy);
 }

@@ -64,6 +64,10 @@ static knot_err_t request_put_edns(knot_msg_writer_t *w, const remote_query_t *q
 		return KNOT_OK;
 	}
 	knot_err_t err = knot_msg_put_opt(w, REMOTE_PAYLOAD, 0, 0, query->wants_signatures ? EDNS_DO : 0);
+	if (err == KNOT_OK && query->reports.len > 0) {
+		err = knot_msg_put_option(
+				w, KNOT_EDNS_REPORT_CHANNEL, (knot_bytes_t){ query->reports.wire, query->reports.len });
+	}
 	return err == KNOT_OK && query->has_expire
 			       ? knot_msg_put_option(w, KNOT_EDNS_EXPIRE, (knot_bytes_t){ .len = 0 })
 			       : err;

@@ -14,7 +14,7 @@
 /** What is asked. Borrowed views. */
 typedef struct {
 	knot_opcode_t opcode; /* QUERY, NOTIFY or UPDATE */
-	uint16_t type;        /* SOA, IXFR, AXFR or DS */
+	uint16_t type;        /* of the question */
 	knot_name_t zone;
 	uint32_t soa_ttl;
 	knot_bytes_t soa;  /* RDATA: of IXFR ours (in the authority section), of NOTIFY the new one; none: len 0 */
@@ -22,6 +22,7 @@ typedef struct {
 	bool has_edns;
 	bool wants_signatures; /* with EDNS: DO */
 	bool has_expire;       /* with EDNS: ask when the zone expires */
+	knot_name_t reports; /* with EDNS: the agent domain to which errors are reported (RFC 9567 5.1); len 0: none */
 	/* UPDATE: the whole message, which is sent with another ID; without TSIG, unless it is foreign: then it is sent
 	   as it is, and neither signed nor verified here. */
 	knot_bytes_t message;
@@ -29,8 +30,9 @@ typedef struct {
 } remote_query_t;
 
 enum {
-	REMOTE_QUERY_MAX = 1024, /* bytes of a question: two names of a zone, a SOA and a TSIG are less than 1,000 */
-	REMOTE_PAYLOAD = 1232,   /* what the OPT says; no question goes over UDP */
+	REMOTE_QUERY_MAX =
+			1280, /* bytes of a question: two names of a zone, an agent domain, a SOA and a TSIG are less */
+	REMOTE_PAYLOAD = 1232, /* what the OPT says; no question goes over UDP */
 };
 
 /** What becomes of an answer after one of its messages. */
