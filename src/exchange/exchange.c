@@ -5,6 +5,7 @@
 #include "src/exchange/proxy.h"
 #include "src/exchange/shell.h"
 #include "src/sys/clock.h"
+#include "src/transport/http.h"
 #include "src/transport/plain.h"
 #include "src/transport/tls.h"
 
@@ -68,6 +69,27 @@ static knot_err_t exchange_new_tls(const exchange_params_t *params, transport_t 
 	return transport_tls_new(&tls, ret_t);
 }
 
+/* Without a name of its own a server is called by its address, without port, as Knot's utilities do. */
+static void exchange_print_host(const exchange_params_t *params, char ret_host[static EXCHANGE_TEXT_MAX])
+{
+	exchange_address_print(&params->server, ret_host);
+	ret_host[strcspn(ret_host, "@")] = '\0';
+	if (params->server.sa.sa_family == AF_UNIX) {
+		(void)snprintf(ret_host, EXCHANGE_TEXT_MAX, "localhost");
+	}
+}
+
+static knot_err_t exchange_new_https(const exchange_params_t *params, transport_t **ret_t)
+{
+	char host[EXCHANGE_TEXT_MAX];
+	transport_tls_params_t tls = exchange_tls_params(params);
+	exchange_print_host(params, host);
+	transport_http_params_t http = { .uses_get = params->http.uses_get,
+		.authority = params->http.authority != NULL ? params->http.authority : host,
+		.path = params->http.path };
+	return transport_http_new(&tls, &http, ret_t);
+}
+
 /** What each kind has; rows in the order of exchange_kind_t. */
 static const struct {
 	const char *protocol; /* as Knot's utilities call it */
@@ -78,7 +100,7 @@ static const struct {
 	[EXCHANGE_UDP] = { "UDP", true, NULL, exchange_new_datagram },
 	[EXCHANGE_TCP] = { "TCP", false, NULL, exchange_new_stream },
 	[EXCHANGE_TLS] = { "TCP", false, "TLS", exchange_new_tls },
-	[EXCHANGE_HTTPS] = { "TCP", false, "TLS", NULL },
+	[EXCHANGE_HTTPS] = { "TCP", false, "TLS", exchange_new_https },
 	[EXCHANGE_QUIC] = { "QUIC", true, "QUIC", NULL },
 };
 
@@ -110,7 +132,7 @@ exchange_t *exchange_new(const exchange_params_t *params)
 		free(x);
 		return NULL;
 	}
-	x->begins_late = x->params.uses_early_data && x->params.ticket.len > 0;
+	x->begins_late = x->params.uses_early_data && x->params.ticket.len > 0 && x->params.kind != EXCHANGE_HTTPS;
 	return x;
 }
 
@@ -147,6 +169,7 @@ static const char *const problem_texts[] = {
 static bool exchange_is_final(const exchange_t *x, exchange_end_t end)
 {
 	bool may_go_on = (end == EXCHANGE_TIMEOUT && x->has_opened) || end == EXCHANGE_SOURCE || end == EXCHANGE_HTTP ||
+			 end == EXCHANGE_STREAM ||
 			 ((end == EXCHANGE_RECEIVE || end == EXCHANGE_SEND) && x->params.kind == EXCHANGE_UDP);
 	return !may_go_on || x->shell.fd < 0;
 }
@@ -318,6 +341,20 @@ static bool exchange_has_received(void *ctx)
 	return false;
 }
 
+/* This query's stream has ended without a message; the connection goes on. */
+static exchange_end_t exchange_fail_event(exchange_t *x)
+{
+	if (x->event.kind == TRANSPORT_HTTP_STATUS) {
+		x->http_status = (unsigned)x->event.code;
+		return exchange_fail_text(x, EXCHANGE_HTTP, "can't receive reply from %s", x->peer);
+	}
+	if (x->event.kind == TRANSPORT_HTTP_TYPE) {
+		exchange_warn(x, "HTTP, the reply's content type isn't application/dns-message");
+		return exchange_fail_text(x, EXCHANGE_HTTP, "can't receive reply from %s", x->peer);
+	}
+	return exchange_fail_text(x, EXCHANGE_STREAM, "can't receive reply from %s", x->peer);
+}
+
 exchange_end_t exchange_receive(exchange_t *x, knot_bytes_t *ret_message)
 {
 	if (x->failed != EXCHANGE_OK) {
@@ -328,11 +365,12 @@ exchange_end_t exchange_receive(exchange_t *x, knot_bytes_t *ret_message)
 	if (result != SHELL_DONE) {
 		return exchange_fail_shell(x, result, false);
 	}
-	if (x->event.kind != TRANSPORT_MESSAGE) {
-		return exchange_fail(x, EXCHANGE_CLOSED);
+	x->http_status = x->params.kind == EXCHANGE_HTTPS ? 200 : 0;
+	if (x->event.kind == TRANSPORT_MESSAGE) {
+		*ret_message = x->event.message;
+		return EXCHANGE_OK;
 	}
-	*ret_message = x->event.message;
-	return EXCHANGE_OK;
+	return exchange_fail_event(x);
 }
 
 /* ---- What is known ---- */

@@ -13,7 +13,7 @@
  * questions and signatures are the caller's. What went wrong is one of exchange_end_t, and exchange_problem() is the
  * sentence about it in the words of Knot's utilities, which the caller prints behind ";; WARNING: ". What is said on
  * the way goes to `note`. An exchange that has failed can only be freed, and every call fails as before; but UDP goes
- * on after everything, and the others after EXCHANGE_TIMEOUT of exchange_receive() and after EXCHANGE_HTTP.
+ * on after everything, and the others after EXCHANGE_TIMEOUT of exchange_receive(), EXCHANGE_HTTP and EXCHANGE_STREAM.
  *
  * One thread at a time. SIGPIPE isn't raised. Names are not resolved here.
  */
@@ -46,7 +46,8 @@ typedef enum {
 	EXCHANGE_SEND,      /* the system can't send it */
 	EXCHANGE_RECEIVE,   /* reset, refused (ICMP) */
 	EXCHANGE_TIMEOUT,   /* nothing within timeout_ms */
-	EXCHANGE_CLOSED,    /* the server has ended the connection (or, of QUIC and HTTP, this query's stream) */
+	EXCHANGE_CLOSED,    /* the server has ended the connection */
+	EXCHANGE_STREAM,    /* HTTPS, QUIC: the server has ended this query's stream, and the connection goes on */
 	EXCHANGE_HANDSHAKE, /* TLS or QUIC didn't come about */
 	EXCHANGE_UNTRUSTED, /* the server's certificate isn't what was asked for */
 	EXCHANGE_PROTOCOL,  /* the server breaks TLS, HTTP/2 or QUIC */
@@ -75,7 +76,7 @@ typedef struct {
 	const transport_trust_t *trust; /* TLS, HTTPS, QUIC: borrowed while the exchange lives; NULL: opportunistic */
 	const char *hostname;           /* that the certificate has to have; NULL: none is asked for */
 	const char *sni;                /* NULL: `hostname`, or nothing */
-	bool uses_early_data;           /* send the first message in 0-RTT if there is a ticket (exchange_ticket()) */
+	bool uses_early_data;           /* TLS, QUIC: send the first message in 0-RTT if there is a ticket */
 	knot_bytes_t ticket;  /* resumption: what exchange_ticket() gave; len 0: none. Borrowed by exchange_new() */
 	exchange_http_t http; /* HTTPS; strings borrowed by exchange_new() */
 
