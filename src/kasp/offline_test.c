@@ -80,6 +80,12 @@ static void test_bad_text(void **state)
 		{ ";; SignedKeyResponse 1.0 5 x\na. 60 " KEY "a. 60 A 192.0.2.1\n;; SignedKeyResponse 1.0 x\n", 3 },
 		{ ";; SignedKeyResponse 1.0 5 x\na. 60 DNSKEY 257\n;; SignedKeyResponse 1.0 x\n", 2 },
 		{ ";; SignedKeyResponse 1.0 5 x\n;; SignedKeyResponse 1.0 5 x\n;; SignedKeyResponse 1.0 x\n", 3 },
+		/* There is no such day; before 1970; too long. */
+		{ ";; SignedKeyResponse 1.0 5 x\n;; SignedKeyResponse 1.0 20260230000000 x\n;; SignedKeyResponse 1.0 "
+		  "x\n",
+				2 },
+		{ ";; SignedKeyResponse 1.0 10130151015202 x\n;; SignedKeyResponse 1.0 x\n", 1 },
+		{ ";; SignedKeyResponse 1.0 12345678901234567890 x\n;; SignedKeyResponse 1.0 x\n", 1 },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		(void)parse(rows[i].text, KNOT_EMALF, rows[i].line);

@@ -166,31 +166,45 @@ static bool parse_head(const parse_t *parse, knot_str_t *line)
 	       knot_str_eq(parse_word(line), knot_str_of(parse->keyword)) && parse_word(line).len > 0;
 }
 
-/* Seconds since 1970, or YYYYMMDDhhmmss. */
-static bool parse_time(knot_str_t word, uint64_t *ret_s)
+static bool is_number(knot_str_t word)
 {
-	enum { DATE_LEN = 14, NUMBER_MAX = 19 };
-	uint64_t number = 0;
-	if (word.len == 0 || word.len > NUMBER_MAX) {
-		return false;
-	}
 	for (size_t i = 0; i < word.len; i++) {
 		if (word.data[i] < '0' || word.data[i] > '9') {
 			return false;
 		}
+	}
+	return word.len > 0;
+}
+
+/* YYYYMMDDhhmmss as a number. False: there is no such time, or it is before 1970. */
+static bool parse_date(uint64_t number, uint64_t *ret_s)
+{
+	const struct tm utc = { .tm_sec = (int)(number % 100),
+		.tm_min = (int)(number / 100 % 100),
+		.tm_hour = (int)(number / 10000 % 100),
+		.tm_mday = (int)(number / 1000000 % 100),
+		.tm_mon = (int)(number / 100000000 % 100) - 1,
+		.tm_year = (int)(number / 10000000000) - 1900 };
+	struct tm same = utc;
+	time_t when = timegm(&same); /* a day that there isn't becomes another one */
+	*ret_s = (uint64_t)when;
+	return when >= 0 && same.tm_sec == utc.tm_sec && same.tm_min == utc.tm_min && same.tm_hour == utc.tm_hour &&
+	       same.tm_mday == utc.tm_mday && same.tm_mon == utc.tm_mon && same.tm_year == utc.tm_year;
+}
+
+/* A number: seconds since 1970, or YYYYMMDDhhmmss. */
+static bool parse_time(knot_str_t word, uint64_t *ret_s)
+{
+	enum { DATE_LEN = 14, NUMBER_MAX = 19 };
+	uint64_t number = 0;
+	if (word.len > NUMBER_MAX) {
+		return false;
+	}
+	for (size_t i = 0; i < word.len; i++) {
 		number = number * 10 + (uint64_t)(word.data[i] - '0');
 	}
-	if (word.len == DATE_LEN) {
-		struct tm utc = { .tm_sec = (int)(number % 100),
-			.tm_min = (int)(number / 100 % 100),
-			.tm_hour = (int)(number / 10000 % 100),
-			.tm_mday = (int)(number / 1000000 % 100),
-			.tm_mon = (int)(number / 100000000 % 100) - 1,
-			.tm_year = (int)(number / 10000000000) - 1900 };
-		number = (uint64_t)timegm(&utc);
-	}
 	*ret_s = number;
-	return true;
+	return word.len != DATE_LEN || parse_date(number, ret_s);
 }
 
 static bool parse_record(const knot_zone_record_t *record, void *ctx)
@@ -274,12 +288,16 @@ static knot_err_t parse_next(parse_t *parse, bool *ret_is_whole)
 		}
 		return is_nothing ? KNOT_OK : KNOT_EMALF;
 	}
-	parse_skip(parse, line);
-	if (parse_time(parse_word(&words), &when_s)) {
-		return parse_section(parse, when_s);
+	knot_str_t when = parse_word(&words);
+	if (!is_number(when)) { /* "generated at ..." */
+		*ret_is_whole = true;
+		return KNOT_OK;
 	}
-	*ret_is_whole = true;
-	return KNOT_OK;
+	if (!parse_time(when, &when_s)) {
+		return KNOT_EMALF;
+	}
+	parse_skip(parse, line);
+	return parse_section(parse, when_s);
 }
 
 knot_err_t kasp_offline_parse(knot_str_t text, const char *keyword, knot_name_t zone, kasp_offline_file_t *ret_file,
