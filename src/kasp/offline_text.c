@@ -192,12 +192,12 @@ static bool parse_date(uint64_t number, uint64_t *ret_s)
 	       same.tm_mday == utc.tm_mday && same.tm_mon == utc.tm_mon && same.tm_year == utc.tm_year;
 }
 
-/* A number: seconds since 1970, or YYYYMMDDhhmmss. */
+/* A number: seconds since 1970, or YYYYMMDDhhmmss, which has more digits than any number of seconds. */
 static bool parse_time(knot_str_t word, uint64_t *ret_s)
 {
-	enum { DATE_LEN = 14, NUMBER_MAX = 19 };
+	enum { DATE_LEN = 14 };
 	uint64_t number = 0;
-	if (word.len > NUMBER_MAX) {
+	if (word.len > DATE_LEN) {
 		return false;
 	}
 	for (size_t i = 0; i < word.len; i++) {
