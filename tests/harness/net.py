@@ -207,3 +207,26 @@ class Pair:
 
     def __exit__(self, *_):
         self.close()
+
+
+class Alone:
+    """A namespace with a loopback device and nothing else, which has these addresses. Close it, or use `with`."""
+
+    def __init__(self, addresses):
+        self.name = f"bwl-{secrets.token_hex(3)}-a"
+        make_or_close(self, addresses)
+
+    def _make(self, addresses):
+        run("ip", "netns", "add", self.name)
+        run("ip", "-n", self.name, "link", "set", "lo", "up")
+        for address in addresses:
+            run("ip", "-n", self.name, "address", "add", f"{address}/32", "dev", "lo")
+
+    def close(self):
+        run("ip", "netns", "del", self.name, check=False)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
