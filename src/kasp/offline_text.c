@@ -62,10 +62,13 @@ static void print_dnskey(knot_bytes_t rdata, FILE *out)
 static void print_ds(knot_bytes_t rdata, FILE *out)
 {
 	enum { HEAD_LEN = 4 };
-	char text[KNOT_HEX_LEN(512)];
-	size_t len = rdata.len - HEAD_LEN < 512 ? rdata.len - HEAD_LEN : 512;
+	const knot_bytes_t digest = { rdata.data + HEAD_LEN, rdata.len - HEAD_LEN };
+	char *text = malloc(KNOT_HEX_LEN(digest.len));
 	fprintf(out, "%u %u %u (\n", load_be16(rdata.data), rdata.data[2], rdata.data[3]);
-	print_lines(text, knot_hex_print((knot_bytes_t){ rdata.data + HEAD_LEN, len }, KNOT_HEX_UPPER, text), out);
+	if (text != NULL) {
+		print_lines(text, knot_hex_print(digest, KNOT_HEX_UPPER, text), out);
+	}
+	free(text);
 	fprintf(out, "%s)\n", indent);
 }
 
