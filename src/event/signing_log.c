@@ -118,6 +118,11 @@ void signing_log_notes(const zone_keys_env_t *env, const keys_outcome_t *outcome
 		const keys_note_t *note = &outcome->notes[i];
 		if (note->kind == KEYS_NOTE_FAILED) {
 			log_failed_action(env, note);
+		} else if (note->kind == KEYS_NOTE_SUBMISSION) {
+			char field[32]; /* scripts look for it in the journal */
+			snprintf(field, sizeof(field), "KEY_SUBMISSION=%u", note->tag);
+			sys_log_field(SYS_LOG_ZONE, rows[note->kind].level, env->zone, field, "DNSSEC, %s",
+					rows[note->kind].text);
 		} else if (rows[note->kind].has_tag) {
 			log_zone(rows[note->kind].level, env->zone, "DNSSEC, %s %u", rows[note->kind].text, note->tag);
 		} else {

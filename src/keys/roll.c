@@ -199,12 +199,9 @@ static knot_err_t roll_make_first(roll_t *roll)
 	uint64_t now_s = roll->params->now_s;
 	bool is_csk = roll->params->policy->is_single_type;
 	knot_err_t err = roll_add_key(roll, true, is_csk, (kasp_times_t){ .publish = now_s, .ready = now_s });
-	if (err != KNOT_OK) {
-		return err;
-	}
-	roll_note(roll, (keys_note_t){ .kind = KEYS_NOTE_SUBMISSION,
-					.tag = roll->set->keys[roll->set->count - 1].tag });
-	return is_csk ? KNOT_OK : roll_add_key(roll, false, true, (kasp_times_t){ .publish = now_s, .active = now_s });
+	return err != KNOT_OK || is_csk
+			       ? err
+			       : roll_add_key(roll, false, true, (kasp_times_t){ .publish = now_s, .active = now_s });
 }
 
 static bool roll_has_algorithm(const roll_t *roll, uint8_t algorithm)
@@ -467,7 +464,6 @@ static void roll_submit(roll_t *roll, kasp_key_t *key)
 		}
 	}
 	key->times.ready = now_s;
-	roll_note(roll, (keys_note_t){ .kind = KEYS_NOTE_SUBMISSION, .tag = key->tag });
 }
 
 static void roll_delete(roll_t *roll, size_t index)
@@ -555,6 +551,17 @@ static uint64_t roll_next_timer(const roll_t *roll)
 	return next_s;
 }
 
+/* Each run says so again, as Knot's does: until the DS is there, somebody has to do something. */
+static void roll_note_submissions(roll_t *roll)
+{
+	const keys_set_t *set = roll->set;
+	for (size_t i = 0; i < set->count; i++) {
+		if (keys_use(set->keys, set->count, i, roll->params->now_s).is_ready) {
+			roll_note(roll, (keys_note_t){ .kind = KEYS_NOTE_SUBMISSION, .tag = set->keys[i].tag });
+		}
+	}
+}
+
 static knot_err_t roll_automatically(roll_t *roll)
 {
 	if (!roll->params->keeps_future) {
@@ -574,6 +581,7 @@ static knot_err_t roll_automatically(roll_t *roll)
 		}
 	}
 	roll->outcome->next = action;
+	roll_note_submissions(roll);
 	return err;
 }
 

@@ -135,7 +135,7 @@ static bool log_tell_lost(const log_t *log, target_t *target) SYS_REQUIRES_SHARE
 			lost, knot_strerror(knot_err_of_errno(atomic_load(&output->errnum))));
 	if (is_system) {
 		note[len - 1] = '\0'; /* the newline */
-		is_told = log_output_send(output, LOG_WARNING, NULL, note);
+		is_told = log_output_send(output, LOG_WARNING, NULL, NULL, note);
 	} else {
 		is_told = log_output_write(output, note, len) == len;
 	}
@@ -159,6 +159,8 @@ static void log_write_target(const log_t *log, target_t *target, const char *tex
 	}
 }
 
+static _Thread_local const char *line_field; /* of the line that is written: for the journal; NULL: none */
+
 /* The journal gets the zone as a field of its own, which syslog can't carry. */
 static void log_write_system(const log_t *log, target_t *target, int level, knot_name_t zone, const char *message)
 		SYS_REQUIRES_SHARED(log_lock)
@@ -167,8 +169,8 @@ static void log_write_system(const log_t *log, target_t *target, int level, knot
 	if (zone.wire != NULL) {
 		knot_name_print(zone, name);
 	}
-	if (!log_tell_lost(log, target) ||
-			!log_output_send(&target->output, level, zone.wire != NULL ? name : NULL, message)) {
+	if (!log_tell_lost(log, target) || !log_output_send(&target->output, level, zone.wire != NULL ? name : NULL,
+							   line_field, message)) {
 		atomic_fetch_add(&target->lost, 1);
 	}
 }
@@ -303,18 +305,34 @@ static void log_capture_line(int level, knot_name_t zone, const char *format, va
 			line + skip);
 }
 
-void sys_log(sys_log_source_t source, int level, knot_name_t zone, const char *format, ...)
+static void log_write(sys_log_source_t source, int level, knot_name_t zone, const char *format, va_list args)
 {
-	va_list args;
 	if (captured != NULL && level <= LOG_WARNING) {
-		va_start(args, format);
-		log_capture_line(level, zone, format, args);
-		va_end(args);
+		va_list again;
+		va_copy(again, args);
+		log_capture_line(level, zone, format, again);
+		va_end(again);
 	}
-	va_start(args, format);
 	sys_rwlock_read_brief(&log_lock);
 	log_write_line(&current, source, level, zone, format, args);
 	sys_rwlock_end_read(&log_lock);
+}
+
+void sys_log(sys_log_source_t source, int level, knot_name_t zone, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	log_write(source, level, zone, format, args);
+	va_end(args);
+}
+
+void sys_log_field(sys_log_source_t source, int level, knot_name_t zone, const char *field, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	line_field = field;
+	log_write(source, level, zone, format, args);
+	line_field = NULL;
 	va_end(args);
 }
 

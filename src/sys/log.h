@@ -62,6 +62,10 @@ bool sys_log_wants(sys_log_source_t source, int level);
 void sys_log(sys_log_source_t source, int level, knot_name_t zone, const char *format, ...)
 		__attribute__((format(printf, 4, 5)));
 
+/** The same of a line with one more field for the journal: "NAME=value", without a newline. */
+void sys_log_field(sys_log_source_t source, int level, knot_name_t zone, const char *field, const char *format, ...)
+		__attribute__((format(printf, 5, 6)));
+
 /**
  * Repeats of one message that traffic or a lasting failure can trigger as often as they like; static, one per message,
  * all zero at first.

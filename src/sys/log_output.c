@@ -159,11 +159,11 @@ static void output_disconnect_system(log_output_t *output) SYS_REQUIRES(system_l
 }
 
 /* "KEY=value\n" each: no value has a newline. */
-static size_t output_put_journal(char *out, int level, const char *zone, const char *message)
+static size_t output_put_journal(char *out, int level, const char *zone, const char *field, const char *message)
 {
-	int len = snprintf(out, MESSAGE_MAX, "PRIORITY=%d\nSYSLOG_IDENTIFIER=%s\nMESSAGE=%s\n%s%s%s", level,
+	int len = snprintf(out, MESSAGE_MAX, "PRIORITY=%d\nSYSLOG_IDENTIFIER=%s\nMESSAGE=%s\n%s%s%s%s%s", level,
 			program_invocation_short_name, message, zone != NULL ? "ZONE=" : "", zone != NULL ? zone : "",
-			zone != NULL ? "\n" : "");
+			zone != NULL ? "\n" : "", field != NULL ? field : "", field != NULL ? "\n" : "");
 	return len < MESSAGE_MAX ? (size_t)len : MESSAGE_MAX - 1;
 }
 
@@ -181,10 +181,10 @@ static size_t output_put_syslog(char *out, int level, const char *message, bool 
 	return used + (is_stream ? 1 : 0);
 }
 
-static size_t output_put_message(
-		const log_output_t *output, char *out, int level, const char *zone, const char *message)
+static size_t output_put_message(const log_output_t *output, char *out, int level, const char *zone, const char *field,
+		const char *message)
 {
-	return output->kind == LOG_OUTPUT_JOURNAL ? output_put_journal(out, level, zone, message)
+	return output->kind == LOG_OUTPUT_JOURNAL ? output_put_journal(out, level, zone, field, message)
 						  : output_put_syslog(out, level, message, output->is_stream);
 }
 
@@ -206,18 +206,19 @@ static bool output_send_message(log_output_t *output, const char *text, size_t l
 	return false;
 }
 
-bool log_output_send(log_output_t *output, int level, const char *zone, const char *message)
+bool log_output_send(log_output_t *output, int level, const char *zone, const char *field, const char *message)
 {
 	char text[MESSAGE_MAX + 1];
 	sys_mutex_lock_brief(&system_lock);
 	bool is_old = output->fd >= 0;
 	bool is_sent = (is_old || output_connect_system(output)) &&
-		       output_send_message(output, text, output_put_message(output, text, level, zone, message));
+		       output_send_message(output, text, output_put_message(output, text, level, zone, field, message));
 	if (!is_sent && is_old && errno != EAGAIN) {
 		/* The listener is gone; maybe another one listens there now. */
 		output_disconnect_system(output);
 		is_sent = output_connect_system(output) &&
-			  output_send_message(output, text, output_put_message(output, text, level, zone, message));
+			  output_send_message(
+					  output, text, output_put_message(output, text, level, zone, field, message));
 	}
 	if (!is_sent) {
 		atomic_store(&output->errnum, errno);

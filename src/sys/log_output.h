@@ -46,9 +46,10 @@ size_t log_output_write(log_output_t *output, const char *text, size_t len);
 
 /**
  * Send one message to the journal or syslog. level: of <syslog.h>. zone: text for the journal's field ZONE, or NULL.
- * message: without newline. False: not sent; errnum says why.
+ * field: "NAME=value", one more field for the journal, or NULL. message: without newline. False: not sent; errnum says
+ * why.
  */
-bool log_output_send(log_output_t *output, int level, const char *zone, const char *message);
+bool log_output_send(log_output_t *output, int level, const char *zone, const char *field, const char *message);
 
 /** Close what it owns. */
 void log_output_close(log_output_t *output);

@@ -360,6 +360,24 @@ def test_journal_fields(knotd):
     assert not any("CODE_FILE" in entry for entry in entries)
 
 
+def test_journal_field_of_keys(knotd):
+    """KEY_SUBMISSION has the tag of a KSK that waits for its DS."""
+    system = system_folder(knotd)
+    knotd.write("a.zone", ZONE.format(1))
+    (knotd.dir / "db").mkdir()
+    knotd.configure(zones=["a"], text="template:\n  - id: default\n    dnssec-signing: on\n    zonefile-sync: -1\n")
+    with_log(knotd, "log:\n  - target: syslog\n    any: info\n")
+    with SystemSocket(system / "journal" / "socket") as journal:
+        start_with(knotd, [(system, "/run/systemd")])
+        knotd.wait(lambda: any("DNSSEC, next signing at" in entry for entry in journal.entries), what="a signed zone")
+        knotd.stop()
+    entries = [dict(line.split("=", 1) for line in entry.splitlines() if "=" in line) for entry in journal.entries]
+    waiting, = [entry for entry in entries if "KEY_SUBMISSION" in entry]
+    tag, = re.findall(r"DNSSEC, key, tag +(\d+), algorithm \S+, KSK", "\n".join(journal.entries))
+    assert waiting["KEY_SUBMISSION"] == tag and waiting["ZONE"] == "a."
+    assert waiting["MESSAGE"] == "notice: [a.] DNSSEC, KSK submission, waiting for confirmation"
+
+
 def test_syslog(knotd):
     """Facility daemon, name knot, PID, level before the message, no timestamp of ours."""
     devices = device_folder(knotd)
