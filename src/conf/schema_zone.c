@@ -261,8 +261,9 @@ static const conf_row_t policy_rows[] = {
 	{ .name = "rrsig-pre-refresh", CONF_AT(conf_policy_t, rrsig_pre_refresh_s), TIME(0, MAX31), .dflt_doc = "0.005 of rrsig-lifetime", ZONE_RELOAD,
 	  .doc = "Renew together the signatures that are due within this time, so that the zone changes less often." },
 	{ .name = "rrsig-spread", CONF_AT(conf_policy_t, rrsig_spread_s), TIME(0, MAX31), .dflt = "0", ZONE_RELOAD,
-	  .doc = "Let new signatures expire up to this time earlier, each record set's at a time of its own, so that those "
-	         "made together aren't all renewed together. Together with rrsig-refresh and rrsig-pre-refresh it must be "
+	  .doc = "Let new signatures expire up to this time earlier, each zone's at a time of its own, and in large zones "
+	         "those of every few names, so that what was signed together isn't all renewed together. If it is more than half of what is between two "
+	         "renewals, signing is as much in each hour, and what it is in full costs no more signatures than none. Together with rrsig-refresh and rrsig-pre-refresh it must be "
 	         "less than rrsig-lifetime; beside a computed rrsig-refresh it is cut to what is left. Only Bowline has "
 	         "this item." },
 	{ .name = "reproducible-signing", CONF_AT(conf_policy_t, is_reproducible), BOOL, .dflt = "off", ZONE_RELOAD,

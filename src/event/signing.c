@@ -306,7 +306,9 @@ static knot_err_t signing_prepare(signing_t *signing, const signing_ask_t *ask)
 		signing_log_policy(&signing->env, &signing->times);
 	}
 	err = err == KNOT_OK ? signing_get_keys(signing, ask->how) : err;
-	return err == KNOT_OK ? signing_make_plan(signing, ask) : err;
+	err = err == KNOT_OK ? signing_make_plan(signing, ask) : err;
+	signing->by_keys.plan.spread_parts = ask->like != NULL ? sign_spread_parts(ask->like) : 1;
+	return err;
 }
 
 /* NULL with KNOT_OK: the zone isn't configured, or not signed, though it has to be. */

@@ -7,6 +7,7 @@
 
 #include "libdnssec/key.h"
 #include "src/zone/nsec3_hash.h"
+#include "src/zone/contents.h"
 #include "src/zone/records.h"
 
 /** A key that signs. RFC 4035 2.2. */
@@ -52,14 +53,35 @@ typedef struct {
 	uint32_t lifetime_s;       /* of new signatures, from now_s */
 	uint32_t refresh_s;        /* signatures that expire within refresh_s + pre_refresh_s are renewed */
 	uint32_t pre_refresh_s;
-	uint32_t spread_s;      /* new signatures expire up to so much earlier, each RRset's at a time of its own; <
-				   lifetime_s */
+	uint32_t spread_s;      /* new signatures expire up to so much earlier, see sign_expiration(); < lifetime_s */
+	uint32_t spread_parts;  /* RRsets of the zone have so many different times for that; 0 and 1: one */
 	bool is_reproducible;   /* equal data gives equal signatures */
 	bool drops_signatures;  /* no signature is kept */
 	bool keeps_expired;     /* expired signatures are as good as others */
 	bool trusts_signatures; /* those of the version that a transaction began on were made or verified by us */
 	unsigned thread_count;  /* that sign; 0 and 1: the calling one */
 } sign_plan_t;
+
+/** How many times a zone's signatures have to expire at: some 16 names share one. A power of two, so that a zone that
+ * grows moves few of them. */
+static inline uint32_t sign_spread_parts(const zone_contents_t *zone)
+{
+	enum { NAMES = 16, PARTS_MAX = 1 << 16 };
+	uint32_t parts = 1;
+	while (parts < PARTS_MAX && (uint64_t)parts * 2 * NAMES <= zone->auth.count) {
+		parts *= 2;
+	}
+	return parts;
+}
+
+/**
+ * When a new signature of an RRset expires: at the last moment, not behind now + lifetime, that is a multiple of the
+ * spread away from a moment of the RRset's own, so 0 to spread_s - 1 seconds before. Renewed `refresh_s` before it
+ * expires, each time, it gets nearly the same lifetime again: what was signed at one time is spread at once and stays
+ * so, and if the spread is more than half of what is between two renewals, signing is as much in each hour. The moment
+ * follows from zone, owner and type, so that two servers that sign a zone agree, and is that of many RRsets.
+ */
+uint64_t sign_expiration(const sign_plan_t *plan, knot_name_t origin, knot_name_t owner, uint16_t type);
 
 typedef struct {
 	bool is_changed;

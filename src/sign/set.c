@@ -142,15 +142,17 @@ static sign_rrsig_t signer_head(const sign_signer_t *s, const sign_set_t *set, u
 		.signer = s->origin };
 }
 
-/* Where a new signature's end is moved to, so that those made at one time don't expire at one time. It follows from the
- * RRset, so that two servers that sign the same zone agree. */
-static uint32_t signer_spread(const sign_signer_t *s, const sign_set_t *set)
+uint64_t sign_expiration(const sign_plan_t *plan, knot_name_t origin, knot_name_t owner, uint16_t type)
 {
-	if (s->plan->spread_s == 0) {
-		return 0;
+	uint64_t last_s = plan->now_s + plan->lifetime_s;
+	if (plan->spread_s == 0) {
+		return last_s;
 	}
-	uint64_t hash = knot_siphash24(set->type, 0, (knot_bytes_t){ set->owner.wire, set->owner.len });
-	return (uint32_t)(hash % ((uint64_t)s->plan->spread_s + 1));
+	uint64_t part = plan->spread_parts > 1 ? knot_siphash24(type, 0, (knot_bytes_t){ owner.wire, owner.len }) %
+								 plan->spread_parts
+					       : 0;
+	uint64_t moment_s = knot_siphash24(part, 0, (knot_bytes_t){ origin.wire, origin.len }) % plan->spread_s;
+	return last_s - (last_s - moment_s) % plan->spread_s;
 }
 
 static void signer_note_expiration(sign_signer_t *s, uint64_t expiration_s)
@@ -175,7 +177,7 @@ static knot_err_t signer_make(sign_signer_t *s, sign_set_t *set, size_t key, uin
 {
 	uint8_t rdata[SIGN_RRSIG_HEAD_MAX + DNSSEC_SIGNATURE_MAX];
 	const sign_plan_t *plan = s->plan;
-	uint64_t expiration_s = plan->now_s + plan->lifetime_s - signer_spread(s, set);
+	uint64_t expiration_s = sign_expiration(plan, s->origin, set->owner, set->type);
 	sign_rrsig_t head = signer_head(s, set, ttl, plan->keys[key].key);
 	head.inception = (uint32_t)(plan->now_s - SIGN_INCEPTION_OFFSET_S);
 	head.expiration = (uint32_t)expiration_s;

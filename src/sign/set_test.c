@@ -289,6 +289,32 @@ static void test_given(void **state)
 	sign_mem_done(&elsewhere.mem);
 }
 
+/* Renewed when it is due, a signature gets as long a lifetime as before, if the spread is more than half of that. */
+static void test_spread_stays(void **state)
+{
+	(void)state;
+	const sign_key_t keys[] = { { zsk, false, true } };
+	sign_plan_t plan = plan_at(MADE_S, keys, 1);
+	plan.refresh_s = 3600;
+	uint32_t between_s = LIFETIME_S - 3600;
+	for (uint32_t parts = 1; parts <= 64; parts *= 8) {
+		for (uint32_t spread_s = between_s / 2 + 60; spread_s <= between_s; spread_s += between_s / 7) {
+			plan.now_s = MADE_S + parts;
+			plan.spread_s = spread_s;
+			plan.spread_parts = parts;
+			uint64_t made_s = plan.now_s;
+			uint64_t expires_s = sign_expiration(&plan, origin, origin, KNOT_TYPE_SOA);
+			assert_true(expires_s <= made_s + LIFETIME_S && expires_s > made_s + LIFETIME_S - spread_s);
+			for (unsigned i = 0; i < 10; i++) {
+				plan.now_s = expires_s - plan.refresh_s + (i == 5 ? 30 : 0); /* late once */
+				uint64_t next_s = sign_expiration(&plan, origin, origin, KNOT_TYPE_SOA);
+				assert_int_equal(next_s - expires_s, spread_s);
+				expires_s = next_s;
+			}
+		}
+	}
+}
+
 /* Each name's signatures expire within the spread, and not all at one time. */
 static void test_spread(void **state)
 {
@@ -297,6 +323,7 @@ static void test_spread(void **state)
 	sign_plan_t plan = plan_at(MADE_S, keys, 1);
 	uint32_t first = 0, min = UINT32_MAX, max = 0;
 	plan.spread_s = 1000;
+	plan.spread_parts = 4096;
 	for (uint8_t i = 0; i < 100; i++) {
 		uint8_t wire[] = "\1?\4zone";
 		wire[1] = i;
@@ -377,6 +404,7 @@ int main(void)
 		cmocka_unit_test(test_shared_tag),
 		cmocka_unit_test(test_given),
 		cmocka_unit_test(test_spread),
+		cmocka_unit_test(test_spread_stays),
 		cmocka_unit_test(test_bitmaps),
 		cmocka_unit_test(test_times),
 	};

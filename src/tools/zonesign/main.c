@@ -281,6 +281,7 @@ static bool zonesign_sign(zonesign_t *sign)
 	sign_by_offline_t offline = { .next_s = 0 };
 	knot_err_t err = zonesign_get_keys(sign);
 	err = err == KNOT_OK ? sign_by_keys(&sign->env, &sign->keys, &sign->times, &by_keys) : err;
+	by_keys.plan.spread_parts = sign_spread_parts(sign->contents);
 	if (err == KNOT_OK && sign->env.policy->is_offline_ksk) {
 		err = sign_by_offline(&sign->env, &offline, &by_keys.plan);
 	}

@@ -360,7 +360,7 @@ def test_expiring_signatures_are_renewed(make_knotd):
 def test_expirations_are_spread(make_knotd):
     """Signatures made at one time expire at many, none so early that it is due again at once, also after a restart."""
     daemon = make_knotd()
-    write(daemon, more="".join(f"n{i} A 192.0.2.9\n" for i in range(40)))
+    write(daemon, more="".join(f"n{i} A 192.0.2.9\n" for i in range(300)))
     start(daemon, [*FAST, "rrsig-spread: 30m"])
     now = time.time()
 
@@ -368,18 +368,18 @@ def test_expirations_are_spread(make_knotd):
         return {(str(name), rdata.type_covered): rdata.expiration - now for name, _, rdata in zone.iterate_rdatas() if rdata.rdtype == dns.rdatatype.RRSIG}
 
     first = ends(check(daemon))
-    assert len(first) > 80 and all(30 * 60 - 15 <= left <= 60 * 60 for left in first.values())
-    assert max(first.values()) - min(first.values()) > 20 * 60 and len(set(first.values())) > len(first) / 2
+    assert len(first) > 600 and all(30 * 60 - 15 <= left <= 60 * 60 for left in first.values())
+    # Some 16 names have one time in common: 16 times for so many.
+    assert max(first.values()) - min(first.values()) > 15 * 60 and 8 < len(set(first.values())) <= 16
     daemon.stop()
     daemon.start()
     daemon.wait(lambda: serial(daemon) is not None, what="the zone")
     assert ends(check(daemon)) == first
     daemon.wait_log("DNSSEC, zone is up-to-date")
-    # Each set has its own time again.
+    # Each set has its own time again; if that was too near by now, the next one.
     daemon.knotc("-b", "zone-sign", "example")
     again = ends(check(daemon))
-    shifts = [again[key] - first[key] for key in first]
-    assert max(shifts) - min(shifts) <= 1 and min(shifts) >= 0
+    assert {again[key] - first[key] for key in first} <= {0, 30 * 60}
 
 
 @pytest.mark.ours
