@@ -14,6 +14,7 @@
 #include "src/zone/tree_diff.h"
 
 enum { AUTH, GLUE, NSEC3, TREES };
+enum { WORTH_A_THREAD = 32 /* names: about a millisecond of signatures */ };
 
 /** A name that differs. NULL: it isn't there. */
 typedef struct {
@@ -316,22 +317,53 @@ static knot_err_t change_check_chain(change_t *ch)
 					    KNOT_TYPE_NSEC3);
 }
 
+/* One of all names that differ, tree by tree. */
+static knot_err_t change_check_signed(void *ctx, unsigned member, size_t number)
+{
+	change_t *ch = ctx;
+	validate_checker_t *c = &ch->run->checkers[member];
+	unsigned tree = 0;
+	while (number >= ch->lists[tree].count) {
+		number -= ch->lists[tree++].count;
+	}
+	const zone_node_t *node = ch->lists[tree].at[number].after, *before = ch->lists[tree].at[number].before;
+	bool is_nothing = node == NULL || (tree == NSEC3 && validate_nsec3_of(ch->zone, node, c->scratch).count == 0);
+	if (is_nothing) {
+		return KNOT_OK;
+	}
+	bool was_alike = before != NULL && validate_place(before) == validate_place(node);
+	return validate_signatures(c, node, tree == GLUE ? SIGN_PLACE_BELOW : validate_place(node), ch->base,
+			was_alike ? before : NULL);
+}
+
+/* If threads find something, the run is repeated by one, which finds the first fault. */
+static knot_err_t change_check_in_threads(change_t *ch, size_t count)
+{
+	const sys_team_params_t params = { .name = "validate",
+		.member_count = ch->run->checker_count,
+		.piece_min = WORTH_A_THREAD,
+		.do_piece = change_check_signed,
+		.ctx = ch };
+	sys_team_t *team = sys_team_new(&params);
+	if (team == NULL) {
+		return KNOT_ENOMEM;
+	}
+	sys_team_start(team, count);
+	knot_err_t err = sys_team_finish(team);
+	sys_team_free(team);
+	ch->c->is_unsure = ch->c->is_unsure || err != KNOT_OK;
+	return err;
+}
+
 static knot_err_t change_check_signatures(change_t *ch)
 {
+	size_t count = ch->lists[AUTH].count + ch->lists[GLUE].count + ch->lists[NSEC3].count;
+	if (ch->run->checker_count > 1 && count >= 2 * WORTH_A_THREAD) {
+		return change_check_in_threads(ch, count);
+	}
 	knot_err_t err = KNOT_OK;
-	for (unsigned tree = 0; tree < TREES; tree++) {
-		const differing_list_t *list = &ch->lists[tree];
-		for (size_t i = 0; err == KNOT_OK && i < list->count; i++) {
-			const zone_node_t *node = list->at[i].after, *before = list->at[i].before;
-			bool is_nothing = node == NULL ||
-					  (tree == NSEC3 && validate_nsec3_of(ch->zone, node, ch->scratch).count == 0);
-			if (is_nothing) {
-				continue;
-			}
-			bool was_alike = before != NULL && validate_place(before) == validate_place(node);
-			err = validate_signatures(ch->c, node, tree == GLUE ? SIGN_PLACE_BELOW : validate_place(node),
-					ch->base, was_alike ? before : NULL);
-		}
+	for (size_t i = 0; err == KNOT_OK && i < count; i++) {
+		err = change_check_signed(ch, 0, i);
 	}
 	return err;
 }
@@ -367,12 +399,12 @@ static bool has_same_apex_set(const zone_contents_t *base, const zone_contents_t
 	return a == NULL || b == NULL ? a == b : zone_rrset_has_same_records(a, b);
 }
 
-/* False: to be repeated with each signature verified by itself. */
+/* False: to be repeated by one thread, with each signature verified by itself. */
 static bool change_run(
 		validate_run_t run, const zone_contents_t *base, validate_result_t *ret_result, knot_err_t *ret_err)
 {
 	*ret_result = (validate_result_t){ .is_whole = false };
-	knot_err_t err = validate_run_init(&run, 1);
+	knot_err_t err = validate_run_init(&run, run.verifies_together ? run.options->thread_count : 1);
 	err = err == KNOT_OK ? change_check(&run, base) : err;
 	bool is_sure = validate_run_settle(&run, &err);
 	*ret_err = validate_run_end(&run, err, ret_result);

@@ -679,6 +679,80 @@ static void test_whole(void **state)
 	zone_contents_free(zone);
 }
 
+typedef struct {
+	uint8_t rdata[512];
+	size_t len;
+	uint32_t ttl;
+} signature_t;
+
+static bool find_signature(const zone_rr_t *rr, void *ctx)
+{
+	signature_t *found = ctx;
+	if (rr->type == KNOT_TYPE_RRSIG) {
+		memcpy(found->rdata, rr->rdata.data, rr->rdata.len);
+		found->len = rr->rdata.len;
+		found->ttl = rr->ttl;
+	}
+	return found->len == 0;
+}
+
+static knot_name_t many_name(unsigned number, uint8_t wire[static KNOT_NAME_MAX])
+{
+	char text[32];
+	knot_name_t name;
+	snprintf(text, sizeof(text), "many-%u", number);
+	assert_int_equal(knot_name_scan(knot_str_of(text), origin, wire, &name), KNOT_OK);
+	return name;
+}
+
+/* A change that is worth threads: two signatures of it are spoilt, and the first one is found. */
+static void test_large_change(void **state)
+{
+	(void)state;
+	enum { NAMES = 400 };
+	static const uint8_t address[] = { 192, 0, 2, 7 };
+	for (unsigned chain = 0; chain < CHAINS; chain++) {
+		uint8_t wire[KNOT_NAME_MAX];
+		sign_plan_t plan = plan_of(chain, KEYS_EC);
+		zone_contents_t *zone = make_zone(NULL, &plan);
+		zone_txn_t *txn = begin(zone);
+		sign_result_t signed_result;
+		bool is_all;
+		for (unsigned i = 0; i < NAMES; i++) {
+			knot_name_t name = many_name(i, wire);
+			assert_int_equal(zone_txn_put(txn, name, KNOT_TYPE_A, 60, (knot_bytes_t){ address, 4 }),
+					KNOT_OK);
+		}
+		assert_int_equal(sign_change(txn, &plan, &is_all, &signed_result), KNOT_OK);
+		zone_contents_t *good = commit(txn);
+		txn = begin(good);
+		for (unsigned i = 155; i < NAMES; i += 100) { /* 155 is before 255 and 355 */
+			signature_t found = { .len = 0 };
+			knot_name_t name = many_name(i, wire);
+			assert_int_equal(zone_txn_each_of(txn, name, find_signature, &found), KNOT_OK);
+			knot_bytes_t rdata = { found.rdata, found.len };
+			assert_int_equal(zone_txn_remove(txn, name, KNOT_TYPE_RRSIG, rdata), KNOT_OK);
+			found.rdata[found.len - 5] ^= 2;
+			assert_int_equal(zone_txn_put(txn, name, KNOT_TYPE_RRSIG, found.ttl, rdata), KNOT_OK);
+		}
+		zone_contents_t *bad = commit(txn);
+		for (unsigned threads = 1; threads <= 4; threads++) {
+			validate_options_t options = plain;
+			validate_result_t result;
+			options.thread_count = threads;
+			assert_int_equal(validate_change(zone, good, &options, &result), KNOT_OK);
+			assert_false(result.is_whole);
+			assert_true(result.verified_count >= NAMES);
+			assert_int_equal(validate_change(zone, bad, &options, &result), KNOT_ENOSIG);
+			assert_true(result.has_hint);
+			assert_true(knot_name_eq(knot_name_of(result.owner), many_name(155, wire)));
+		}
+		zone_contents_free(bad);
+		zone_contents_free(good);
+		zone_contents_free(zone);
+	}
+}
+
 /* From here on several signatures by a key are verified together. */
 static void test_tables(void **state)
 {
@@ -700,7 +774,9 @@ int main(void)
 		cmocka_unit_test(test_sample),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_large_change),
 		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_large_change),
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_algorithms),
 		cmocka_unit_test(test_sample),
