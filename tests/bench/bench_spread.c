@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * For bench_sign.py: many small zones that are signed at one start, and how their renewals lie in the days after it. The
- * server's signer and what plans the event re-sign, under a clock of its own: when a zone is due, it is signed again.
+ * For bench_sign.py: many small zones that are signed at one start, and how their renewals lie in the days after it.
+ * The server's signer and what plans the event re-sign, under a clock of its own: when a zone is due, it is signed
+ * again.
  *
  *     bench_spread ZONES SPREAD-SECONDS DAYS
  *
- * Writes a line of JSON: signatures of the start and of the days after; the busiest hour as a multiple of the mean hour,
- * of all these days and of the worst one that has signatures at all; hours without any.
+ * Writes a line of JSON: signatures of the start and of the days after; the busiest hour as a multiple of the mean
+ * hour: of all these days together, of a day (the median of those that have signatures), and of the worst day; hours
+ * without any.
  */
 #include "src/sign/sign.h"
 
@@ -38,7 +40,8 @@ static void put(zone_txn_t *txn, knot_name_t owner, uint16_t type, const void *r
 /* A zone of four records, unsigned. */
 static zone_contents_t *make_zone(unsigned number)
 {
-	static const uint8_t soa[] = "\2ns\4host\4test\0\1h\4host\4test\0\0\0\0\1\0\0\7\10\0\0\3\204\0\1\121\200\0\0\16";
+	static const uint8_t soa[] =
+			"\2ns\4host\4test\0\1h\4host\4test\0\0\0\0\1\0\0\7\10\0\0\3\204\0\1\121\200\0\0\16";
 	static const uint8_t ns[] = "\2ns\4host\4test";
 	static const uint8_t address[] = { 192, 0, 2, 1 };
 	char text[32];
@@ -76,10 +79,18 @@ static uint64_t sign_again(signed_zone_t *zone, sign_plan_t *plan, uint64_t now_
 	return result.rrsig_count;
 }
 
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
 static void report(uint64_t first, const uint64_t *hours, size_t count)
 {
 	uint64_t sum = 0, most = 0, idle = 0;
-	double worst_day = 0;
+	double *days = calloc(count / 24 + 1, sizeof(*days));
+	size_t busy = 0;
+	check(days != NULL, "memory");
 	for (size_t day = 0; day < count; day += 24) {
 		uint64_t day_sum = 0, day_most = 0;
 		for (size_t i = day; i < day + 24; i++) {
@@ -87,14 +98,19 @@ static void report(uint64_t first, const uint64_t *hours, size_t count)
 			day_most = hours[i] > day_most ? hours[i] : day_most;
 			idle += hours[i] == 0;
 		}
-		double share = day_sum > 0 ? 24.0 * (double)day_most / (double)day_sum : 0;
-		worst_day = share > worst_day ? share : worst_day;
+		if (day_sum > 0) {
+			days[busy++] = 24.0 * (double)day_most / (double)day_sum;
+		}
 		sum += day_sum;
 		most = day_most > most ? day_most : most;
 	}
-	printf("{\"first\": %" PRIu64 ", \"renewed\": %" PRIu64 ", \"most_per_mean\": %.3f, \"worst_day\": %.3f, "
+	qsort(days, busy, sizeof(*days), compare);
+	printf("{\"first\": %" PRIu64 ", \"renewed\": %" PRIu64
+	       ", \"most_per_mean\": %.3f, \"day\": %.3f, \"worst_day\": %.3f, "
 	       "\"idle_hours\": %" PRIu64 "}\n",
-			first, sum, sum > 0 ? (double)most * (double)count / (double)sum : 0, worst_day, idle);
+			first, sum, sum > 0 ? (double)most * (double)count / (double)sum : 0,
+			busy > 0 ? days[busy / 2] : 0, busy > 0 ? days[busy - 1] : 0, idle);
+	free(days);
 }
 
 int main(int argc, char **argv)

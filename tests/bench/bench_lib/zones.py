@@ -12,14 +12,15 @@ WORK = BUILD / "bench"
 QUERIES_MAX = 400_000
 
 
-def tld(names, origin, is_sorted=False):
-    """Path of a zone with that many delegations, owners shuffled or in canonical order (gen_tld.py)."""
+def tld(names, origin, is_sorted=False, ds_share=None):
+    """Path of a zone with that many delegations, owners shuffled or in canonical order (gen_tld.py). ds_share: of those with a DS, if it isn't the usual one."""
     WORK.mkdir(parents=True, exist_ok=True)
-    path = WORK / f"tld-{names}{'-sorted' if is_sorted else ''}.zone"
+    path = WORK / f"tld-{names}{'-sorted' if is_sorted else ''}{'' if ds_share is None else f'-ds{ds_share:g}'}.zone"
     if not path.exists():
         print(f"writing {path.name} ...", file=sys.stderr, flush=True)
         half = path.with_suffix(".half")
         subprocess.run([sys.executable, TOP / "tests" / "bench" / "gen_tld.py", "-n", str(names), *([] if is_sorted else ["--shuffle"]),
+                        *([] if ds_share is None else ["--ds", str(ds_share)]),
                         "--origin", origin, "-o", str(half)], check=True)
         half.rename(path)
     return path
@@ -43,6 +44,21 @@ def delegations(zone, origin):
             if len(fields) > 3 and "NS" in fields[1:4] and fields[0] != last and line[0] not in " \t@$;":
                 last = fields[0]
                 yield last if last.endswith(".") else f"{last}.{origin}"
+
+
+def insecure(zone, origin):
+    """Delegations without a DS, absolute, of a file whose owners come together."""
+    last, has_ns, has_ds = None, False, False
+    with open(zone, encoding="ascii", errors="replace") as file:
+        for line in file:
+            fields = line.split(None, 4)
+            if len(fields) < 4 or line[0] in " \t@$;":
+                continue
+            if fields[0] != last:
+                if has_ns and not has_ds:
+                    yield last if last.endswith(".") else f"{last}.{origin}"
+                last, has_ns, has_ds = fields[0], False, False
+            has_ns, has_ds = has_ns or "NS" in fields[1:4], has_ds or "DS" in fields[1:4]
 
 
 def write_questions(zone, path, origin):
