@@ -29,9 +29,9 @@ class Clock:
         whole.replace(self.path)
 
     def environment(self):
-        """What a program needs in its environment."""
+        """What a program needs in its environment. Times of files stay as they are."""
         return {"LD_PRELOAD": library(), "FAKETIME_TIMESTAMP_FILE": str(self.path), "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-                "FAKETIME_DONT_RESET": "1", "TZ": "UTC"}
+                "NO_FAKE_STAT": "1", "TZ": "UTC"}
 
     def whole_environment(self):
         return {**os.environ, **self.environment()}
