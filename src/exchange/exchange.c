@@ -7,6 +7,7 @@
 #include "src/sys/clock.h"
 #include "src/transport/http.h"
 #include "src/transport/plain.h"
+#include "src/transport/quic.h"
 #include "src/transport/tls.h"
 
 #include <assert.h>
@@ -90,6 +91,13 @@ static knot_err_t exchange_new_https(const exchange_params_t *params, transport_
 	return transport_http_new(&tls, &http, ret_t);
 }
 
+static knot_err_t exchange_new_quic(const exchange_params_t *params, transport_t **ret_t)
+{
+	transport_tls_params_t tls = exchange_tls_params(params);
+	transport_quic_params_t quic = { .handshake_ms = params->timeout_ms > 0 ? params->timeout_ms : UINT32_MAX };
+	return transport_quic_new(&tls, &quic, sys_clock_ns(), ret_t);
+}
+
 /** What each kind has; rows in the order of exchange_kind_t. */
 static const struct {
 	const char *protocol; /* as Knot's utilities call it */
@@ -101,7 +109,7 @@ static const struct {
 	[EXCHANGE_TCP] = { "TCP", false, NULL, exchange_new_stream },
 	[EXCHANGE_TLS] = { "TCP", false, "TLS", exchange_new_tls },
 	[EXCHANGE_HTTPS] = { "TCP", false, "TLS", exchange_new_https },
-	[EXCHANGE_QUIC] = { "QUIC", true, "QUIC", NULL },
+	[EXCHANGE_QUIC] = { "UDP", true, "QUIC", exchange_new_quic },
 };
 
 static void exchange_set_prefix(exchange_t *x)
