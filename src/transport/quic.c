@@ -37,7 +37,7 @@ static const char *quic_code_name(uint64_t code)
 }
 
 /* CONNECTION_CLOSE becomes the pending packet, in place of what was. */
-static void quic_write_close(quic_t *quic, const ngtcp2_connection_close_error *error, uint64_t now_ns)
+static void quic_write_close(quic_t *quic, const quic_error_t *error, uint64_t now_ns)
 {
 	ngtcp2_pkt_info info;
 	ngtcp2_ssize len = ngtcp2_conn_write_connection_close(
@@ -48,10 +48,9 @@ static void quic_write_close(quic_t *quic, const ngtcp2_connection_close_error *
 /* The peer has closed the connection. */
 static void quic_stop_by_peer(quic_t *quic)
 {
-	ngtcp2_connection_close_error error;
+	quic_error_t error = quic_error_of_peer(quic->conn);
 	transport_t *t = &quic->base;
-	ngtcp2_conn_get_connection_close_error(quic->conn, &error);
-	if (error.type == NGTCP2_CONNECTION_CLOSE_ERROR_CODE_TYPE_APPLICATION) {
+	if (quic_error_is_of_application(&error)) {
 		transport_stop(t, error.error_code == DOQ_NO_ERROR ? TRANSPORT_END_BY_PEER : TRANSPORT_END_REFUSED,
 				"QUIC, peer has closed the connection (%s)", quic_code_name(error.error_code));
 	} else if (error.error_code == NGTCP2_NO_ERROR) {
@@ -69,14 +68,12 @@ static void quic_stop_by_peer(quic_t *quic)
 /* Something of TLS is wrong: the certificate, or what the peer says. */
 static void quic_stop_by_tls(quic_t *quic, uint64_t now_ns)
 {
-	ngtcp2_connection_close_error error;
 	uint8_t alert = ngtcp2_conn_get_tls_alert(quic->conn);
 	bool is_untrusted = quic->check.has_failed;
 	if (alert == 0) {
 		alert = is_untrusted ? GNUTLS_A_BAD_CERTIFICATE : GNUTLS_A_HANDSHAKE_FAILURE;
 	}
-	ngtcp2_connection_close_error_default(&error);
-	ngtcp2_connection_close_error_set_transport_error_tls_alert(&error, alert, NULL, 0);
+	quic_error_t error = quic_error_of_alert(alert);
 	quic_write_close(quic, &error, now_ns);
 	const char *name = gnutls_alert_get_name((gnutls_alert_description_t)alert);
 	transport_stop(&quic->base, is_untrusted ? TRANSPORT_END_UNTRUSTED : TRANSPORT_END_HANDSHAKE,
@@ -88,9 +85,7 @@ static void quic_stop_by_tls(quic_t *quic, uint64_t now_ns)
 
 static void quic_stop_by_error(quic_t *quic, int code, uint64_t now_ns)
 {
-	ngtcp2_connection_close_error error;
-	ngtcp2_connection_close_error_default(&error);
-	ngtcp2_connection_close_error_set_transport_error_liberr(&error, code, NULL, 0);
+	quic_error_t error = quic_error_of_library(code);
 	quic_write_close(quic, &error, now_ns);
 	bool is_ours = code == NGTCP2_ERR_NOMEM || code == NGTCP2_ERR_CALLBACK_FAILURE;
 	transport_end_t end = is_ours                                     ? TRANSPORT_END_MEMORY
@@ -125,9 +120,7 @@ static void quic_stop(quic_t *quic, int code, uint64_t now_ns)
 
 static void quic_close_with(quic_t *quic, uint64_t code, uint64_t now_ns)
 {
-	ngtcp2_connection_close_error error;
-	ngtcp2_connection_close_error_default(&error);
-	ngtcp2_connection_close_error_set_application_error(&error, code, NULL, 0);
+	quic_error_t error = quic_error_of_application(code);
 	quic_write_close(quic, &error, now_ns);
 }
 
@@ -158,9 +151,7 @@ static void quic_note_open(quic_t *quic, uint64_t now_ns)
 		quic->base.state = TRANSPORT_OPEN;
 		return;
 	}
-	ngtcp2_connection_close_error error;
-	ngtcp2_connection_close_error_default(&error);
-	ngtcp2_connection_close_error_set_transport_error_tls_alert(&error, GNUTLS_A_NO_APPLICATION_PROTOCOL, NULL, 0);
+	quic_error_t error = quic_error_of_alert(GNUTLS_A_NO_APPLICATION_PROTOCOL);
 	quic_write_close(quic, &error, now_ns);
 	transport_stop(&quic->base, TRANSPORT_END_HANDSHAKE, "QUIC, handshake failed (the peer doesn't speak DoQ)");
 }
@@ -284,7 +275,7 @@ static void quic_cancel(transport_t *t, uint64_t number)
 		quic_stream_drop(quic, stream);
 		return;
 	}
-	(void)ngtcp2_conn_shutdown_stream(quic->conn, stream->id, DOQ_REQUEST_CANCELLED);
+	(void)quic_conn_shutdown_stream(quic->conn, stream->id, DOQ_REQUEST_CANCELLED);
 	stream->is_cancelled = true;
 }
 
@@ -404,9 +395,11 @@ static int quic_new_conn(quic_t *quic, const quic_begin_t *begin)
 		return ngtcp2_conn_client_new(&quic->conn, &dcid, &scid, quic_path(), NGTCP2_PROTO_VER_V1,
 				&quic_callbacks, &settings, &params, NULL, quic);
 	}
-	params.original_dcid = begin->first->dcid;
+	quic_params_set_original(&params, &begin->first->dcid);
 	if (begin->quic->original_cid.len > 0) {
-		ngtcp2_cid_init(&params.original_dcid, begin->quic->original_cid.data, begin->quic->original_cid.len);
+		ngtcp2_cid original;
+		ngtcp2_cid_init(&original, begin->quic->original_cid.data, begin->quic->original_cid.len);
+		quic_params_set_original(&params, &original);
 		params.retry_scid = begin->first->dcid;
 		params.retry_scid_present = 1;
 	}
@@ -435,8 +428,9 @@ static knot_err_t quic_begin(const quic_begin_t *begin, transport_t **ret_t)
 		return err;
 	}
 	ngtcp2_conn_set_tls_native_handle(quic->conn, quic->session);
-	if (quic->uses_early) {
-		(void)quic_tls_set_early(quic, begin->tls->ticket);
+	if (quic->uses_early && !quic_tls_set_early(quic, begin->tls->ticket)) {
+		quic_free(&quic->base);
+		return KNOT_EINVAL;
 	}
 	*ret_t = &quic->base;
 	return KNOT_OK;

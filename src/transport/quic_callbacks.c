@@ -30,7 +30,7 @@ static int quic_on_handshake(ngtcp2_conn *conn, void *ctx)
 	if (quic->role == TRANSPORT_CLIENT && quic->uses_early &&
 			(gnutls_session_get_flags(quic->session) & GNUTLS_SFLAGS_EARLY_DATA) == 0) {
 		quic_stream_restart_all(quic);
-		return ngtcp2_conn_early_data_rejected(conn) == 0 ? 0 : NGTCP2_ERR_CALLBACK_FAILURE;
+		return quic_conn_refuse_early(conn) == 0 ? 0 : NGTCP2_ERR_CALLBACK_FAILURE;
 	}
 	return 0;
 }
@@ -86,11 +86,12 @@ static int quic_on_close(ngtcp2_conn *conn, uint32_t flags, int64_t id, uint64_t
 {
 	quic_t *quic = ctx;
 	quic_stream_t *stream = stream_ctx;
+	(void)id;
 	if (stream != NULL) {
 		stream->code = (flags & NGTCP2_STREAM_CLOSE_FLAG_APP_ERROR_CODE_SET) != 0 ? code : stream->code;
 		quic_stream_note_closed(quic, stream);
 	}
-	if (quic->role == TRANSPORT_SERVER && !ngtcp2_conn_is_local_stream(conn, id)) {
+	if (quic->role == TRANSPORT_SERVER) { /* which opens none itself */
 		ngtcp2_conn_extend_max_streams_bidi(conn, 1);
 	}
 	return 0;

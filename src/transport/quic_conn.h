@@ -5,10 +5,8 @@
 
 #include "src/transport/ops.h"
 #include "src/transport/quic.h"
+#include "src/transport/quic_version.h"
 #include "src/transport/tls_session.h"
-
-#include <ngtcp2/ngtcp2.h>
-#include <ngtcp2/ngtcp2_crypto.h>
 
 /** Bytes of a stream that ngtcp2 may still want to send (again). */
 typedef struct quic_chunk {

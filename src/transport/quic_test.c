@@ -81,12 +81,13 @@ static void world_meet(void *ctx, knot_bytes_t datagram)
 		if (ngtcp2_accept(&head, datagram.data, datagram.len) != 0) {
 			return;
 		}
-		if (head.token.len == 0) {
+		knot_bytes_t token = quic_head_token(&head);
+		if (token.len == 0) {
 			world_retry(world, &cids);
 			return;
 		}
-		assert_int_equal(head.token.len, sizeof("a token"));
-		assert_memory_equal(head.token.base, "a token", head.token.len);
+		assert_int_equal(token.len, sizeof("a token"));
+		assert_memory_equal(token.data, "a token", token.len);
 	}
 	world_accept(world, datagram);
 }
@@ -328,7 +329,7 @@ static void test_cut_streams(void **state)
 	for (quic_stream_t *stream = server->streams; stream != NULL; stream = stream->next) {
 		streams[stream->id / 4] = stream;
 	}
-	assert_int_equal(ngtcp2_conn_shutdown_stream(server->conn, streams[0]->id, DOQ_EXCESSIVE_LOAD), 0);
+	assert_int_equal(quic_conn_shutdown_stream(server->conn, streams[0]->id, DOQ_EXCESSIVE_LOAD), 0);
 	transport_finish(world.net.server, streams[1]->number);
 	uint64_t number = streams[2]->number;
 	assert_int_equal(transport_put(world.net.server, test_pki_bytes("an answer"), &number), KNOT_OK);
@@ -512,14 +513,12 @@ static void test_closed_by_server(void **state)
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		world_t world;
 		uint64_t stream;
-		ngtcp2_connection_close_error error;
 		ngtcp2_pkt_info info;
 		world_new(&world, 5, calm);
 		world_connect(&world, &(transport_tls_params_t){ 0 });
 		assert_takes(&world, put(world.net.client, "query"), "query");
 		quic_t *server = quic_of(world.net.server);
-		ngtcp2_connection_close_error_default(&error);
-		ngtcp2_connection_close_error_set_application_error(&error, rows[i].code, NULL, 0);
+		quic_error_t error = quic_error_of_application(rows[i].code);
 		server->packet_len = (size_t)ngtcp2_conn_write_connection_close(server->conn, NULL, &info,
 				server->packet, sizeof(server->packet), &error, world.net.now_ns);
 		world_run(&world, 100);

@@ -57,57 +57,50 @@ bool quic_tls_has_alpn(const quic_t *quic)
 
 /* ---- Tickets ---- */
 
-/** Limits of a server that a client may rely on in 0-RTT, in the order of a ticket; 8 bytes each. */
-static const size_t quic_tls_limits[] = {
-	offsetof(ngtcp2_transport_params, initial_max_stream_data_bidi_local),
-	offsetof(ngtcp2_transport_params, initial_max_stream_data_bidi_remote),
-	offsetof(ngtcp2_transport_params, initial_max_stream_data_uni),
-	offsetof(ngtcp2_transport_params, initial_max_data),
-	offsetof(ngtcp2_transport_params, initial_max_streams_bidi),
-	offsetof(ngtcp2_transport_params, initial_max_streams_uni),
-	offsetof(ngtcp2_transport_params, active_connection_id_limit),
-};
-
-enum { LIMIT_LEN = 8, LIMITS_LEN = KNOT_LEN(quic_tls_limits) * LIMIT_LEN };
+/* A ticket: two bytes of length, the server's limits, GnuTLS's part. */
+static bool quic_tls_split(knot_bytes_t ticket, knot_bytes_t *ret_limits, knot_bytes_t *ret_part)
+{
+	knot_reader_t r = knot_reader_of(ticket);
+	size_t len = knot_read_u16(&r);
+	const uint8_t *limits = knot_read(&r, len);
+	if (r.failed || len == 0 || knot_reader_left(&r) == 0) {
+		return false;
+	}
+	*ret_limits = (knot_bytes_t){ limits, len };
+	*ret_part = (knot_bytes_t){ ticket.data + r.pos, knot_reader_left(&r) };
+	return true;
+}
 
 knot_bytes_t quic_tls_ticket_part(knot_bytes_t ticket)
 {
-	return ticket.len <= LIMITS_LEN ? (knot_bytes_t){ .len = 0 }
-					: (knot_bytes_t){ ticket.data + LIMITS_LEN, ticket.len - LIMITS_LEN };
+	knot_bytes_t limits, part = { .len = 0 };
+	(void)quic_tls_split(ticket, &limits, &part);
+	return part;
 }
 
 bool quic_tls_set_early(quic_t *quic, knot_bytes_t ticket)
 {
-	ngtcp2_transport_params params;
-	if (ticket.len <= LIMITS_LEN) {
-		return false;
-	}
-	memset(&params, 0, sizeof(params));
-	for (size_t i = 0; i < KNOT_LEN(quic_tls_limits); i++) {
-		uint64_t value = load_be64(ticket.data + i * LIMIT_LEN);
-		memcpy((uint8_t *)&params + quic_tls_limits[i], &value, sizeof(value));
-	}
-	ngtcp2_conn_set_early_remote_transport_params(quic->conn, &params);
-	return true;
+	knot_bytes_t limits, part;
+	return quic_tls_split(ticket, &limits, &part) && quic_conn_scan_limits(quic->conn, limits);
 }
 
 knot_err_t quic_tls_ticket(const quic_t *quic, knot_mut_bytes_t *ret_ticket)
 {
 	knot_mut_bytes_t part;
-	const ngtcp2_transport_params *params = ngtcp2_conn_get_remote_transport_params(quic->conn);
-	knot_err_t err = params == NULL || !quic->is_open ? KNOT_ENOENT : tls_session_ticket(quic->session, &part);
+	uint8_t limits[QUIC_LIMITS_MAX];
+	size_t limits_len = quic->is_open ? quic_conn_print_limits(quic->conn, limits) : 0;
+	knot_err_t err = limits_len == 0 ? KNOT_ENOENT : tls_session_ticket(quic->session, &part);
 	if (err != KNOT_OK) {
 		return err;
 	}
-	uint8_t *ticket = malloc(LIMITS_LEN + part.len);
+	size_t len = 2 + limits_len + part.len;
+	uint8_t *ticket = malloc(len);
 	if (ticket != NULL) {
-		for (size_t i = 0; i < KNOT_LEN(quic_tls_limits); i++) {
-			uint64_t value;
-			memcpy(&value, (const uint8_t *)params + quic_tls_limits[i], sizeof(value));
-			store_be64(ticket + i * LIMIT_LEN, value);
-		}
-		memcpy(ticket + LIMITS_LEN, part.data, part.len);
-		*ret_ticket = (knot_mut_bytes_t){ ticket, LIMITS_LEN + part.len };
+		knot_writer_t w = knot_writer_of((knot_mut_bytes_t){ ticket, len });
+		knot_write_u16(&w, (uint16_t)limits_len);
+		knot_write(&w, limits, limits_len);
+		knot_write(&w, part.data, part.len);
+		*ret_ticket = (knot_mut_bytes_t){ ticket, len };
 	}
 	free(part.data);
 	return ticket != NULL ? KNOT_OK : KNOT_ENOMEM;
