@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/journal/knot.h"
 
+#include "src/journal/changeset.h"
 #include "src/journal/knot_internal.h"
 #include "src/sys/lmdb_reader.h"
 
@@ -384,8 +385,24 @@ typedef struct {
 	bool has_ended; /* the visitor wants no more */
 } knot_walk_t;
 
+/* Knot has one TTL for all signatures of a name; each goes with what it covers (RFC 4034 3), and its RDATA says so. */
+static bool knot_mend_ttl(const changeset_rr_t *rr, bool is_added, void *ctx)
+{
+	enum { TTL_BEFORE_RDATA = 6, ORIGINAL_TTL_AT = 4, ORIGINAL_TTL_LEN = 4 };
+	knot_entry_t *entry = ctx;
+	(void)is_added;
+	if (rr->type == KNOT_TYPE_RRSIG && rr->rdata.len >= ORIGINAL_TTL_AT + ORIGINAL_TTL_LEN) {
+		size_t at = (size_t)(rr->rdata.data - entry->payload) - TTL_BEFORE_RDATA;
+		store_be32(entry->payload + at, load_be32(rr->rdata.data + ORIGINAL_TTL_AT));
+	}
+	return true;
+}
+
 static void knot_visit(knot_walk_t *walk, journal_kind_t kind, uint32_t serial_from)
 {
+	/* What is damaged stays so: who visits finds it. */
+	(void)!changeset_each((knot_bytes_t){ walk->entry.payload, walk->entry.len },
+			kind == JOURNAL_WHOLE ? CHANGESET_WHOLE : CHANGESET_STEP, knot_mend_ttl, &walk->entry);
 	journal_entry_t entry = { .kind = kind,
 		.number = ++walk->number,
 		.change = { .serial_from = serial_from,
