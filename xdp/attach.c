@@ -35,6 +35,7 @@ _Static_assert((int)FILTER_LISTEN_MAX == (int)KXDP_LISTEN_MAX, "the kernel progr
 enum { DISPATCHED_MAX = 10 }; /* programs that a dispatcher of libxdp takes */
 
 static const char program_name[] = "bowline_filter", plain_program_name[] = "bowline_plain";
+static const char client_program_name[] = "bowline_client";
 static const char dispatcher_name[] = "xdp_dispatcher";
 
 /* Opening a socket tells permission and kernel support apart from trouble with the program. */
@@ -58,6 +59,7 @@ static void set_config(kxdp_attach_t *a, const priv_config_t *c)
 	a->config = (struct filter_config){
 		.listen_count = c->listen_count,
 		.flags = ((c->flags & PRIV_CONFIG_ROUTE_CHECK) != 0 ? FILTER_ROUTE_CHECK : 0) |
+			 ((c->flags & PRIV_CONFIG_DROP) != 0 ? FILTER_CLIENT_DROP : 0) |
 			 (a->rule_count > 0 ? FILTER_RULES : 0) | checks,
 		.host = a->config.host,
 	};
@@ -160,6 +162,21 @@ static int open_object(kxdp_attach_t *a)
 	return 0;
 }
 
+/* The program of those in the object that this request is for; the kernel sees no other. */
+static struct bpf_program *attach_choose_program(kxdp_attach_t *a, const priv_open_t *request)
+{
+	const bool is_client = (request->config.flags & PRIV_CONFIG_CLIENT) != 0;
+	const char *wanted = is_client ? client_program_name : program_name;
+	struct bpf_program *found = NULL, *program;
+	bpf_object__for_each_program(program, a->object)
+	{
+		bool is_it = strcmp(bpf_program__name(program), wanted) == 0;
+		(void)bpf_program__set_autoload(program, is_it);
+		found = is_it ? program : found;
+	}
+	return found;
+}
+
 /* What is needed of the loaded object. Returns 0 or an errno value. */
 static int take_maps(kxdp_attach_t *a, const priv_config_t *config)
 {
@@ -230,6 +247,7 @@ static bool runs_in_ports(unsigned ifindex)
 
 static knot_err_t attach_alone(kxdp_attach_t *a, const priv_open_t *request, kxdp_fault_t *ret_fault)
 {
+	const struct bpf_program *program = attach_choose_program(a, request);
 	if (bpf_object__load(a->object) != 0) {
 		return kxdp_fault_errno(ret_fault, errno, a->name, "loading the XDP program");
 	}
@@ -237,7 +255,6 @@ static knot_err_t attach_alone(kxdp_attach_t *a, const priv_open_t *request, kxd
 	if (errnum != 0) {
 		return kxdp_fault_errno(ret_fault, errnum, a->name, "configuring the XDP program");
 	}
-	const struct bpf_program *program = bpf_object__find_program_by_name(a->object, program_name);
 	link_t link = { .attach = a, .prog_fd = bpf_program__fd(program) };
 	errnum = EOPNOTSUPP;
 	if (request->mode != KXDP_MODE_EMULATED && !runs_in_ports(a->index)) {
@@ -331,7 +348,8 @@ static bool hold_name(kxdp_attach_t *a)
 
 static bool is_ours(const char *name)
 {
-	return strcmp(name, program_name) == 0 || strcmp(name, plain_program_name) == 0;
+	return strcmp(name, program_name) == 0 || strcmp(name, plain_program_name) == 0 ||
+	       strcmp(name, client_program_name) == 0;
 }
 
 static void remove_dead(const kxdp_attach_t *a)
@@ -368,8 +386,9 @@ static knot_err_t join(kxdp_attach_t *a, const priv_open_t *request, kxdp_fault_
 	if (hold_name(a)) {
 		remove_dead(a);
 	}
-	int errnum = join_with(a, program_name);
-	if (errnum != 0 && (request->config.flags & PRIV_CONFIG_ROUTE_CHECK) == 0) {
+	const bool is_client = (request->config.flags & PRIV_CONFIG_CLIENT) != 0;
+	int errnum = join_with(a, is_client ? client_program_name : program_name);
+	if (errnum != 0 && !is_client && (request->config.flags & PRIV_CONFIG_ROUTE_CHECK) == 0) {
 		/* New kernels let it join an old libxdp's dispatcher only without route check: see bpf/abi.h. */
 		bpf_object__close(a->object);
 		a->object = NULL;

@@ -49,7 +49,7 @@ static const enum filter_group filter_groups[FILTER_COUNT_ROWS] = { FILTER_COUNT
 typedef struct {
 	struct bpf_object *object;
 	int prog_fd; /* the program that runs: full_fd, or plain_fd */
-	int full_fd, plain_fd, config_fd, active_fd, sockets_fd, prefixes_fd, rules_fd, known_fd;
+	int full_fd, plain_fd, client_fd, config_fd, active_fd, sockets_fd, prefixes_fd, rules_fd, known_fd;
 	struct filter_counts *counts; /* [RUN_QUEUES], mapped */
 	struct filter_rule *rules;    /* [FILTER_RULE_MAX], mapped */
 	uint32_t slot;                /* of the configuration in use */
@@ -112,6 +112,7 @@ static inline filter_t filter_load(void)
 		.prog_fd = full_fd,
 		.full_fd = full_fd,
 		.plain_fd = bpf_program__fd(bpf_object__find_program_by_name(object, "bowline_plain")),
+		.client_fd = bpf_program__fd(bpf_object__find_program_by_name(object, "bowline_client")),
 		.config_fd = bpf_object__find_map_fd_by_name(object, "filter_config"),
 		.active_fd = bpf_object__find_map_fd_by_name(object, "filter_active"),
 		.sockets_fd = bpf_object__find_map_fd_by_name(object, "filter_sockets"),

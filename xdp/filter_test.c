@@ -151,6 +151,57 @@ static void test_rows(void **state)
 	filter_unload(&filter);
 }
 
+/* A client's program: by the source, and ports from 2000 on. */
+static void test_client(void **state)
+{
+	(void)state;
+	require_namespace();
+	static const struct {
+		const char *what;
+		uint16_t source, dest; /* ports */
+		bool other_host, tcp;
+		uint32_t flags;
+		enum filter_count want;
+	} client_rows[] = {
+		{ "reply", 53, 2000, false, false, 0, FILTER_UDP4 },
+		{ "reply over TCP", 53, 65535, false, true, 0, FILTER_TCP4 },
+		{ "port below", 53, 1999, false, false, 0, FILTER_PASS_PORT },
+		{ "from another port", 54, 2000, false, false, 0, FILTER_PASS_PORT },
+		{ "from another host", 53, 2000, true, false, 0, FILTER_PASS_ADDRESS },
+		{ "a query to port 53", 40000, 53, false, false, 0, FILTER_PASS_PORT },
+		{ "not wanted", 53, 2000, false, false, FILTER_CLIENT_DROP, FILTER_DROP_BLOCKED },
+		{ "not wanted, of others", 53, 2000, true, false, FILTER_CLIENT_DROP, FILTER_PASS_ADDRESS },
+	};
+	filter_t filter = filter_load();
+	filter.prog_fd = filter.client_fd;
+	filter_open_socket(&filter);
+	for (unsigned v6 = 0; v6 < 2; v6++) {
+		for (size_t i = 0; i < KNOT_LEN(client_rows); i++) {
+			frame_t f = packet_of(v6, client_rows[i].tcp, TCP_ACK);
+			store_be16(f.bytes + f.udp_off, client_rows[i].source);
+			store_be16(f.bytes + f.udp_off + 2, client_rows[i].dest);
+			struct filter_config config = {
+				.listen_count = 1,
+				.flags = client_rows[i].flags,
+				.listens = { { .protos = FILTER_PROTO_UDP | FILTER_PROTO_TCP, .port_be = 0x3500 } },
+			};
+			uint8_t *addr = config.listens[0].addr;
+			if (v6) {
+				memcpy(addr, f.bytes + 14 + 8, 16);
+			} else {
+				addr[10] = addr[11] = 0xFF;
+				memcpy(addr + 12, f.bytes + 14 + 12, 4);
+			}
+			addr[15] ^= client_rows[i].other_host;
+			filter_configure(&filter, &config);
+			bool is_ours = client_rows[i].want == FILTER_UDP4 || client_rows[i].want == FILTER_TCP4;
+			check(&filter, client_rows[i].what, f.bytes, f.len,
+					client_rows[i].want + (v6 && is_ours ? 1 : 0));
+		}
+	}
+	filter_unload(&filter);
+}
+
 static void test_protocols(void **state)
 {
 	(void)state;
@@ -959,6 +1010,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_client),
 		cmocka_unit_test(test_protocols),
 		cmocka_unit_test(test_other_protocols),
 		cmocka_unit_test(test_destinations),

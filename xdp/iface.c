@@ -44,7 +44,8 @@ static priv_config_t iface_wire_config(const kxdp_config_t *c)
 {
 	priv_config_t out = {
 		.flags = (c->udp ? PRIV_CONFIG_UDP : 0) | (c->tcp ? PRIV_CONFIG_TCP : 0) |
-			 (c->route_check ? PRIV_CONFIG_ROUTE_CHECK : 0),
+			 (c->route_check ? PRIV_CONFIG_ROUTE_CHECK : 0) | (c->client ? PRIV_CONFIG_CLIENT : 0) |
+			 (c->drop ? PRIV_CONFIG_DROP : 0),
 		.listen_count = (uint32_t)c->listen_count,
 	};
 	for (size_t i = 0; i < c->listen_count; i++) {

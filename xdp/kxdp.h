@@ -67,6 +67,12 @@ typedef struct {
 	bool tcp;
 	bool route_check; /* frames carry the route of their reply in their metadata (struct filter_meta in bpf/abi.h)
 			   */
+	/*
+	 * A client: ours is what comes *from* a listen's address and port to a port from 2000 on. For opening only, not
+	 * with route_check.
+	 */
+	bool client;
+	bool drop; /* of a client: drop it in the kernel */
 } kxdp_config_t;
 
 typedef struct {

@@ -87,8 +87,10 @@ static bool is_listen(const priv_listen_t *l)
 
 static verdict_t check_config(const priv_policy_t *policy, const priv_config_t *c)
 {
-	bool are_good = (c->flags & ~(uint32_t)PRIV_CONFIG_ALL) == 0 && c->listen_count >= 1 &&
-			c->listen_count <= KXDP_LISTEN_MAX;
+	const bool is_client = (c->flags & PRIV_CONFIG_CLIENT) != 0;
+	const uint32_t without = is_client ? PRIV_CONFIG_ROUTE_CHECK : PRIV_CONFIG_DROP;
+	bool are_good = (c->flags & ~(uint32_t)PRIV_CONFIG_ALL) == 0 && (c->flags & without) == 0 &&
+			c->listen_count >= 1 && c->listen_count <= KXDP_LISTEN_MAX;
 	for (size_t i = 0; are_good && i < c->listen_count; i++) {
 		are_good = is_listen(&c->listens[i]);
 	}
@@ -128,7 +130,8 @@ static verdict_t check_open(const priv_policy_t *policy, const priv_open_t *r)
 
 static verdict_t check_configure(const priv_policy_t *policy, const priv_configure_t *r)
 {
-	return r->iface < PRIV_IFACES_MAX ? check_config(policy, &r->config) : verdict_fields(false);
+	bool are_good = r->iface < PRIV_IFACES_MAX && (r->config.flags & PRIV_CONFIG_CLIENT) == 0;
+	return are_good ? check_config(policy, &r->config) : verdict_fields(false);
 }
 
 static verdict_t check_close(const priv_policy_t *policy, const priv_close_t *r)

@@ -61,7 +61,9 @@ enum {
 	PRIV_CONFIG_UDP = 1,
 	PRIV_CONFIG_TCP = 2,
 	PRIV_CONFIG_ROUTE_CHECK = 4,
-	PRIV_CONFIG_ALL = 7,
+	PRIV_CONFIG_CLIENT = 8, /* only of PRIV_OPEN, and not with route check */
+	PRIV_CONFIG_DROP = 16,  /* only with PRIV_CONFIG_CLIENT */
+	PRIV_CONFIG_ALL = 31,
 };
 
 typedef struct {

@@ -3,8 +3,10 @@
  * What the kernel program and user space agree on: maps, their values, what is counted, what stands in front of a
  * frame.
  *
- * Programs: bowline_filter, and bowline_plain, which can't do FILTER_ROUTE_CHECK (it passes what is ours then) but
- * can join any dispatcher.
+ * Programs, of which one is attached: bowline_filter, and bowline_plain, which can't do FILTER_ROUTE_CHECK (it passes
+ * what is ours then) but can join any dispatcher; bowline_client, for which ours are replies: what comes from the
+ * address and port of a listen to a port from FILTER_CLIENT_PORT_MIN on. It looks at no rules and not at what the host
+ * has.
  *
  * Only <linux/types.h> types; integers ending in _be are in network order, the others in host order. Addresses are
  * IPv6, IPv4 ones as ::ffff:a.b.c.d.
@@ -33,6 +35,7 @@ enum {
 	FILTER_RULE_MAX = 4096,
 	FILTER_KNOWN_MAX = 16384,
 	FILTER_NEAR_MAX = 4,
+	FILTER_CLIENT_PORT_MIN = 2000,
 };
 
 /** Bits of filter_listen.protos. */
@@ -58,6 +61,7 @@ enum {
 	FILTER_CHECK_MAC = 4,
 	FILTER_CHECK_VLAN = 8,
 	FILTER_CHECK_ADDRESS = 16, /* of destinations that a listen with any_addr takes, and broadcast sources */
+	FILTER_CLIENT_DROP = 32, /* bowline_client: drop what is ours, counted as FILTER_DROP_BLOCKED */
 	FILTER_CHECK_ALL = FILTER_CHECK_MAC | FILTER_CHECK_VLAN | FILTER_CHECK_ADDRESS,
 };
 

@@ -711,15 +711,17 @@ INLINE int action_of(__u32 fate)
 	return (0u FILTER_COUNTS(BIT_IF_DROPPED)) >> fate & 1 ? XDP_DROP : XDP_PASS;
 }
 
+INLINE int finish(struct filter_counts *counts, enum filter_count decided)
+{
+	__u32 fate = decided & (FILTER_COUNT_MAX - 1); /* so that the verifier knows */
+	__sync_fetch_and_add(&counts->packets[fate], 1);
+	return action_of(fate);
+}
+
 INLINE int filter(struct xdp_md *ctx, int may_put_meta)
 {
 	struct filter_counts *counts = counts_of(ctx->rx_queue_index);
-	if (counts == NULL) {
-		return XDP_PASS;
-	}
-	__u32 fate = decide(ctx, may_put_meta) & (FILTER_COUNT_MAX - 1); /* so that the verifier knows */
-	__sync_fetch_and_add(&counts->packets[fate], 1);
-	return action_of(fate);
+	return counts != NULL ? finish(counts, decide(ctx, may_put_meta)) : XDP_PASS;
 }
 
 SEC("xdp")
@@ -736,6 +738,62 @@ SEC("xdp")
 int bowline_plain(struct xdp_md *ctx)
 {
 	return filter(ctx, 0);
+}
+
+/* ---- A client's ---- */
+
+INLINE struct destination source_of(const l3_t *l3, const l4_t *l4)
+{
+	struct destination d = { .port_be = l4->source_be, .protos = l4->protos };
+	if (l3->is_ipv6) {
+		const struct ipv6hdr *ip = l3->ip;
+		__builtin_memcpy(d.addr, &ip->saddr, 16);
+	} else {
+		const struct iphdr *ip = l3->ip;
+		d.addr[2] = bpf_htonl(0xFFFF);
+		d.addr[3] = ip->saddr;
+	}
+	return d;
+}
+
+INLINE enum filter_count decide_client(struct xdp_md *ctx)
+{
+	cursor_t c = { (void *)(long)ctx->data, (void *)(long)ctx->data_end };
+	l2_t l2 = parse_ethernet(&c);
+	if (l2.fate != FILTER_RECEIVED) {
+		return l2.fate;
+	}
+	l3_t l3 = parse_ip(&c, l2.type);
+	if (l3.fate != FILTER_RECEIVED) {
+		return l3.fate;
+	}
+	l4_t l4 = parse_transport(&c, l3.proto);
+	if (l4.fate != FILTER_RECEIVED) {
+		return l4.fate;
+	}
+	const struct filter_config *config = active_config();
+	if (config == NULL || bpf_ntohs(l4.dest_be) < FILTER_CLIENT_PORT_MIN) {
+		return FILTER_PASS_PORT;
+	}
+	const struct destination source = source_of(&l3, &l4);
+	int fate = find_listen(&source);
+	if (fate != FILTER_RECEIVED) {
+		return fate == FILTER_PASS_PORT ? FILTER_PASS_PORT : FILTER_PASS_ADDRESS;
+	}
+	if (config->flags & FILTER_CLIENT_DROP) {
+		return FILTER_DROP_BLOCKED;
+	}
+	if (bpf_redirect_map(&filter_sockets, ctx->rx_queue_index, XDP_PASS) != XDP_REDIRECT) {
+		return FILTER_PASS_NO_SOCKET;
+	}
+	return (l4.protos == FILTER_PROTO_UDP ? FILTER_UDP4 : FILTER_TCP4) + l3.is_ipv6;
+}
+
+SEC("xdp")
+int bowline_client(struct xdp_md *ctx)
+{
+	struct filter_counts *counts = counts_of(ctx->rx_queue_index);
+	return counts != NULL ? finish(counts, decide_client(ctx)) : XDP_PASS;
 }
 
 char _license[] SEC("license") = "Dual BSD/GPL";
