@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/net/host.h"
 
-#include "src/net/netlink.h"
+#include "src/sys/netlink.h"
 #include "xdp/bpf/abi.h"
 
 #include <arpa/inet.h>

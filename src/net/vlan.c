@@ -2,7 +2,7 @@
 /* VLAN devices as rtnetlink tells of them: IFLA_LINKINFO { IFLA_INFO_KIND "vlan", IFLA_INFO_DATA { id, protocol } }. */
 #include "src/net/vlan.h"
 
-#include "src/net/netlink.h"
+#include "src/sys/netlink.h"
 #include "src/sys/rcu.h"
 
 #include <arpa/inet.h>

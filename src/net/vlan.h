@@ -52,5 +52,5 @@ typedef struct {
 	size_t count, max;
 } vlan_gather_t;
 
-/** Add the VLAN device that a message of the answer to RTM_GETLINK is about; ctx: vlan_gather_t. See net/netlink.h. */
+/** Add the VLAN device that a message of the answer to RTM_GETLINK is about; ctx: vlan_gather_t. See sys/netlink.h. */
 void vlan_see(unsigned type, knot_bytes_t body, void *ctx);

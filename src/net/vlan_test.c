@@ -2,7 +2,7 @@
 #include "src/net/vlan.h"
 
 #include "libknot/base/bytes.h"
-#include "src/net/netlink.h"
+#include "src/sys/netlink.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

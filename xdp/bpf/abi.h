@@ -61,7 +61,7 @@ enum {
 	FILTER_CHECK_MAC = 4,
 	FILTER_CHECK_VLAN = 8,
 	FILTER_CHECK_ADDRESS = 16, /* of destinations that a listen with any_addr takes, and broadcast sources */
-	FILTER_CLIENT_DROP = 32, /* bowline_client: drop what is ours, counted as FILTER_DROP_BLOCKED */
+	FILTER_CLIENT_DROP = 32,   /* bowline_client: drop what is ours, counted as FILTER_DROP_BLOCKED */
 	FILTER_CHECK_ALL = FILTER_CHECK_MAC | FILTER_CHECK_VLAN | FILTER_CHECK_ADDRESS,
 };
 

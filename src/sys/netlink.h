@@ -48,6 +48,15 @@ netlink_walk_t netlink_walk(const uint8_t *messages, size_t len,
 		void (*see)(unsigned type, knot_bytes_t body, void *ctx), void *ctx, bool *io_interrupted,
 		knot_err_t *ret_err);
 
+/**
+ * Ask for one thing, and call `see` with each message of the answer; a request without an answer is acknowledged.
+ *
+ * request[0..len): begins with the struct nlmsghdr, whose length and number are filled in, and whose flags get
+ * NLM_F_REQUEST and NLM_F_ACK. What the kernel says instead of an answer: KNOT_ENOENT, … An error of the socket.
+ */
+KNOT_MUST_USE knot_err_t netlink_request(
+		int fd, void *request, size_t len, void (*see)(unsigned type, knot_bytes_t body, void *ctx), void *ctx);
+
 /** A socket for netlink_dump(), close-on-exec. -1: errno says why. */
 int netlink_open(void);
 

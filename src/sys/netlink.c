@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "src/net/netlink.h"
+#include "src/sys/netlink.h"
 
 #include <errno.h>
 #include <linux/netlink.h>
@@ -124,4 +124,71 @@ knot_err_t netlink_dump(
 		}
 	}
 	return interrupted ? KNOT_EAGAIN : KNOT_OK;
+}
+
+typedef struct {
+	void (*see)(unsigned type, knot_bytes_t body, void *ctx);
+	void *ctx;
+} netlink_request_t;
+
+static void netlink_see_reply(unsigned type, knot_bytes_t body, void *ctx)
+{
+	const netlink_request_t *request = ctx;
+	if (request->see != NULL) {
+		request->see(type, body, request->ctx);
+	}
+}
+
+/* The acknowledgement, NLMSG_ERROR with 0, comes last. *ret_err: what it says. True: it is among these. */
+static bool netlink_read_ack(const uint8_t *messages, size_t len, knot_err_t *ret_err)
+{
+	for (size_t at = 0; len - at >= sizeof(struct nlmsghdr);) {
+		struct nlmsghdr header;
+		memcpy(&header, messages + at, sizeof(header));
+		if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > len - at) {
+			break;
+		}
+		if (header.nlmsg_type == NLMSG_ERROR) {
+			*ret_err = netlink_result((knot_bytes_t){
+					messages + at + sizeof(header), header.nlmsg_len - sizeof(header) });
+			return true;
+		}
+		size_t step = NLMSG_ALIGN((size_t)header.nlmsg_len);
+		at += step < len - at ? step : len - at;
+	}
+	return false;
+}
+
+knot_err_t netlink_request(
+		int fd, void *request, size_t len, void (*see)(unsigned type, knot_bytes_t body, void *ctx), void *ctx)
+{
+	struct nlmsghdr *header = request;
+	header->nlmsg_len = (uint32_t)len;
+	header->nlmsg_flags |= NLM_F_REQUEST | NLM_F_ACK;
+	header->nlmsg_seq = 1;
+	if (send(fd, request, len, 0) != (ssize_t)len) {
+		return knot_err_of_errno(errno);
+	}
+	netlink_request_t reply = { see, ctx };
+	for (;;) {
+		uint8_t messages[DUMP_LEN];
+		ssize_t got = recv(fd, messages, sizeof(messages), 0);
+		if (got < 0 && errno == EINTR) {
+			continue;
+		}
+		if (got < 0) {
+			return knot_err_of_errno(errno);
+		}
+		bool interrupted = false;
+		knot_err_t err = KNOT_OK, walked;
+		bool is_last = netlink_read_ack(messages, (size_t)got, &err);
+		netlink_walk_t walk =
+				netlink_walk(messages, (size_t)got, netlink_see_reply, &reply, &interrupted, &walked);
+		if (is_last) {
+			return err;
+		}
+		if (walk == NETLINK_ERROR) {
+			return walked;
+		}
+	}
 }
