@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What all lanes do alike: time, and when to sleep and to end. */
+#include "src/sys/clock.h"
+#include "src/tools/load/gun.h"
+
+enum {
+	SPIN_NS = 60000,         /* a sleep ends about this late: the rest is waited for awake */
+	SLEEP_MIN_NS = 100000,   /* shorter ones aren't worth it */
+	SLEEP_MAX_NS = 20000000, /* signals that end the run are noticed by then */
+};
+
+uint64_t gun_now(const gun_t *gun)
+{
+	uint64_t now_ns = sys_clock_ns();
+	return now_ns > gun->start_ns ? now_ns - gun->start_ns : 0;
+}
+
+lane_phase_t lane_phase(lane_t *lane, uint64_t now_ns, uint64_t *io_last_ns)
+{
+	const gun_t *gun = lane->gun;
+	bool sends = worker_due(&lane->worker) != UINT64_MAX && now_ns < gun->duration_ns &&
+		     !__atomic_load_n(&gun->stop, __ATOMIC_RELAXED);
+	if (sends) {
+		*io_last_ns = now_ns;
+		return LANE_SENDS;
+	}
+	return now_ns - *io_last_ns <= gun->plan.timeout_ns ? LANE_RECEIVES : LANE_ENDS;
+}
+
+uint64_t lane_sleep_ns(const lane_t *lane, uint64_t now_ns)
+{
+	uint64_t due_ns = worker_due(&lane->worker);
+	uint64_t left_ns = due_ns > now_ns ? due_ns - now_ns : 0;
+	if (__atomic_load_n(&lane->gun->stop, __ATOMIC_RELAXED) || due_ns == UINT64_MAX) {
+		return SLEEP_MAX_NS;
+	}
+	if (left_ns < SPIN_NS + SLEEP_MIN_NS) {
+		return 0;
+	}
+	return left_ns - SPIN_NS < SLEEP_MAX_NS ? left_ns - SPIN_NS : SLEEP_MAX_NS;
+}

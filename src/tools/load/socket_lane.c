@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/tools/load/socket_lane.h"
+
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { BUFFER_LEN = 4 << 20, SPARE_DESCRIPTORS = 64 };
+
+#ifndef IP_BIND_ADDRESS_NO_PORT
+#define IP_BIND_ADDRESS_NO_PORT 24
+#endif
+
+static bool socket_lane_bind(lane_t *lane, int fd)
+{
+	const struct sockaddr_storage *local = &lane->gun->options->local;
+	if (local->ss_family == AF_UNSPEC) {
+		return true;
+	}
+	/* The port is chosen by connect(): as many connections as there are ports for each destination. */
+	(void)setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &(int){ 1 }, sizeof(int));
+	socklen_t len = local->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+	return bind(fd, (const struct sockaddr *)local, len) == 0;
+}
+
+int socket_lane_open(lane_t *lane, int type)
+{
+	const struct sockaddr_storage *target = &lane->gun->target;
+	int fd = socket(target->ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	socklen_t len = target->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+	if (fd >= 0 && type == SOCK_DGRAM) {
+		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){ BUFFER_LEN }, sizeof(int));
+		(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){ BUFFER_LEN }, sizeof(int));
+	} else if (fd >= 0) {
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
+	}
+	if (fd >= 0 && socket_lane_bind(lane, fd) &&
+			(connect(fd, (const struct sockaddr *)target, len) == 0 || errno == EINPROGRESS)) {
+		return fd;
+	}
+	int errnum = errno;
+	if (fd >= 0) {
+		close(fd);
+	}
+	bool is_short = errnum == EADDRNOTAVAIL || errnum == EMFILE || errnum == ENFILE || errnum == ENOBUFS;
+	if (!is_short) {
+		snprintf(lane->error, sizeof(lane->error), "can't connect (%s)", strerror(errnum));
+	}
+	errno = is_short ? EAGAIN : errnum;
+	return -1;
+}
+
+bool socket_lane_allow(lane_t *lane, unsigned count)
+{
+	struct rlimit limit;
+	const rlim_t wanted = (rlim_t)count * lane->gun->lane_count + SPARE_DESCRIPTORS;
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) {
+		return true;
+	}
+	limit.rlim_cur = wanted;
+	limit.rlim_max = limit.rlim_max > wanted ? limit.rlim_max : wanted;
+	if (setrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		return true;
+	}
+	snprintf(lane->error, sizeof(lane->error),
+			"%llu open files are needed, ulimit -n allows %llu; use fewer --clients",
+			(unsigned long long)wanted, (unsigned long long)limit.rlim_cur);
+	return false;
+}

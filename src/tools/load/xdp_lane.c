@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/tools/load/xdp_lane.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+int xdp_lane_timer(void)
+{
+	return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+}
+
+bool xdp_lane_wait(lane_t *lane, int timer_fd, uint64_t sleep_ns)
+{
+	if (sleep_ns > 0) {
+		const struct itimerspec when = { .it_value = { .tv_sec = (time_t)(sleep_ns / 1000000000),
+								 .tv_nsec = (long)(sleep_ns % 1000000000) } };
+		(void)timerfd_settime(timer_fd, 0, &when, NULL);
+	}
+	unsigned what = kxdp_wait(lane->queue, sleep_ns > 0 ? 1000 : 0, sleep_ns > 0 ? timer_fd : -1);
+	if ((what & KXDP_WAIT_WOKEN) != 0) {
+		uint64_t expirations;
+		(void)!read(timer_fd, &expirations, sizeof(expirations));
+	}
+	if ((what & KXDP_WAIT_GONE) != 0) {
+		snprintf(lane->error, sizeof(lane->error), "interface %s has gone",
+				lane->gun->interfaces[lane->interface].route.ifname);
+		return false;
+	}
+	return true;
+}

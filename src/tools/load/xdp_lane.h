@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/** What lanes over AF_XDP share: ports and addresses, sleeping. */
+#pragma once
+
+#include "src/tools/load/gun.h"
+
+/** The flow of a query. */
+static inline void xdp_lane_set_local(const lane_t *lane, uint32_t port, uint32_t address, kxdp_flow_t *io_flow)
+{
+	const gun_t *gun = lane->gun;
+	const uint8_t *base = gun->interfaces[lane->interface].base;
+	io_flow->local_port = (uint16_t)(GUN_PORT_MIN + port * gun->lane_count + lane->index);
+	store_be32(io_flow->local + 12, load_be32(base + 12) + address);
+}
+
+/** A flow with everything that doesn't change. */
+static inline kxdp_flow_t xdp_lane_flow(const lane_t *lane)
+{
+	const gun_t *gun = lane->gun;
+	kxdp_flow_t flow = { .remote_port = gun->target_port };
+	memcpy(flow.remote, gun->target_addr, 16);
+	memcpy(flow.local, gun->interfaces[lane->interface].base, 16);
+	return flow;
+}
+
+/** Whose port this is; with *ret_port its number there. NULL: nobody's. */
+static inline lane_t *xdp_lane_owner(const lane_t *lane, uint16_t local_port, uint32_t *ret_port)
+{
+	const gun_t *gun = lane->gun;
+	if (local_port < GUN_PORT_MIN) {
+		return NULL;
+	}
+	unsigned offset = local_port - (unsigned)GUN_PORT_MIN;
+	lane_t *owner = &gun->lanes[offset % gun->lane_count];
+	*ret_port = offset / gun->lane_count;
+	return *ret_port < owner->worker.flight.ports ? owner : NULL;
+}
+
+/** Which of the local addresses of `owner` it is. False: none. */
+static inline bool xdp_lane_address(const lane_t *owner, const uint8_t addr[static 16], uint32_t *ret_address)
+{
+	const uint8_t *base = owner->gun->interfaces[owner->interface].base;
+	*ret_address = load_be32(addr + 12) - load_be32(base + 12);
+	return memcmp(addr, base, 12) == 0 && *ret_address < owner->gun->plan.addresses;
+}
+
+/** A timer that ends kxdp_wait(); -1: errno says why. */
+int xdp_lane_timer(void);
+
+/** Sleep until packets come or `sleep_ns` are over. False: the interface has gone. */
+bool xdp_lane_wait(lane_t *lane, int timer_fd, uint64_t sleep_ns);
+
+/** Ethernet bytes of a received packet, for the rate. */
+static inline uint64_t xdp_lane_wire_len(const kxdp_packet_t *packet)
+{
+	return packet->frame_len;
+}

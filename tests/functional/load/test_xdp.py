@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""kxdpgun over AF_XDP between two namespaces: what it counts is what the server counts; TCP with all modes; Debian's kxdpgun beside it."""
+import re
+import subprocess
+
+import pytest
+
+from harness.net import Pair, run as run_command
+from harness.waiting import wait_until
+from zones import example
+
+import gun
+
+pytestmark = [pytest.mark.ours, pytest.mark.core]
+
+QUERIES = """\
+www.example A
+www.example AAAA E
+www.example A D
+nx.example A
+example MX
+example SOA
+a.b.example A
+x.wild.example TXT
+alias.example A
+far.example A
+y.tree.example A
+x.sub.example A
+sub.example DS
+other A
+"""
+DEBIAN = "/usr/sbin/kxdpgun"
+
+
+@pytest.fixture
+def server(make_knotd, pair):
+    daemon = make_knotd(pair.server)
+    daemon.port = 53
+    daemon.write("example.zone", example())
+    daemon.configure(zones=["example"], listen=(), server=f"listen: [{pair.server4}@53, {pair.server6}@53]",
+                     text=f"xdp:\n    listen: {pair.server_if}@53\n    tcp: on\ntemplate:\n  - id: default\n    global-module: mod-stats\n")
+    daemon.start()
+    daemon.queries = daemon.dir / "queries"
+    daemon.queries.write_text(QUERIES)
+    return daemon
+
+
+def shoot(server, pair, *arguments, family=4, **options):
+    target = pair.server4 if family == 4 else pair.server6
+    return gun.load(*arguments, queries=server.queries, target=target, namespace=pair.client, **options)
+
+
+@pytest.mark.parametrize("family", [4, 6])
+@pytest.mark.parametrize("tcp", [False, True])
+def test_counts_are_the_servers(server, pair, family, tcp):
+    report = shoot(server, pair, *["-T"] * tcp, "-t", 1, "-Q", 2000, "--timeout", 5, "--verify", server.dir / "example.zone", family=family)
+    counts = report.counts
+    assert 1980 <= counts["sent"] <= 2010
+    assert counts["matched"] == counts["replies"] == counts["sent"]
+    assert counts["lost"] == counts["late"] == counts["duplicate"] == counts["unexpected"] == counts["malformed"] == 0
+    assert counts["verified"] == counts["sent"] and counts["wrong"] == 0, report.of("wrong_answer")
+    assert server.stats()[f"mod-stats.request-protocol[{'tcp' if tcp else 'udp'}{family}-xdp]"] == counts["sent"]
+    assert report.latency["count"] == counts["sent"] and 0 < report.latency["p50"] <= report.latency["max"]
+    assert sum(report.sum["response_rcodes"].values()) == counts["sent"]
+    if tcp:
+        assert counts["opened"] == counts["established"] == counts["closed"] == counts["sent"] and counts["reset"] == 0
+    assert "prog/xdp" not in run_command("ip", "-n", pair.client, "-d", "link", "show", pair.client_if).stdout
+
+
+def test_several_queues(make_knotd):
+    """Replies may come to another thread than the query's; all are matched."""
+    with Pair(queues=2) as pair:
+        daemon = make_knotd(pair.server)
+        daemon.port = 53
+        daemon.write("example.zone", example())
+        daemon.configure(zones=["example"], listen=(), server=f"listen: {pair.server4}@53")
+        daemon.start()
+        daemon.queries = daemon.dir / "queries"
+        daemon.queries.write_text(QUERIES)
+        for protocol in ([], ["-T"]):
+            report = shoot(daemon, pair, *protocol, "-t", 1, "-Q", 1000, "--timeout", 5, "--verify", daemon.dir / "example.zone")
+            assert len(report.of("thread_summary")) == 2
+            assert report.counts["matched"] == report.counts["sent"] >= 980
+            assert report.counts["unexpected"] == report.counts["wrong"] == 0
+
+
+@pytest.mark.parametrize("mode, established, replies, closed", [
+    ("1", True, False, False), ("2", True, False, False), ("3", True, False, False), ("5", True, False, False), ("7", True, False, False),
+    ("8", True, True, False), ("9", True, True, True)])
+def test_modes(server, pair, mode, established, replies, closed):
+    counts = shoot(server, pair, f"-T{mode}", "-t", 1, "-Q", 100).counts
+    assert 95 <= counts["opened"] <= 105
+    assert counts["established"] == (counts["opened"] if established else 0)
+    assert counts["matched"] == (counts["opened"] if replies else 0)
+    assert counts["closed"] == (counts["opened"] if closed else 0)
+
+
+def test_connections_are_reused(server, pair):
+    counts = shoot(server, pair, "-TR", "-t", 1, "-Q", 1000, "--timeout", 5).counts
+    assert counts["matched"] == counts["sent"] >= 980
+    assert counts["opened"] < counts["sent"] / 2
+
+
+def test_addresses_of_a_prefix(server, pair):
+    """Replies go to many addresses, and are matched by address, too."""
+    # The kernel of the server has no neighbours there; its XDP program answers to where queries come from.
+    counts = shoot(server, pair, "-l", "192.0.2.64/28", "-t", 1, "-Q", 1000, "--timeout", 5).counts
+    assert counts["matched"] == counts["sent"] >= 980
+    counts = shoot(server, pair, "-l", "2001:db8::1:0/112", "-t", 1, "-Q", 1000, "--timeout", 5, family=6).counts
+    assert counts["matched"] == counts["sent"] >= 980
+
+
+def test_macs_are_overridden(server, pair):
+    counts = shoot(server, pair, "-L", pair.client_mac, "-R", pair.server_mac, "-I", pair.client_if, "-t", 0.5).counts
+    assert counts["matched"] == counts["sent"] >= 490
+    counts = shoot(server, pair, "-R", "02:00:00:00:00:01", "-t", 0.5).counts
+    assert counts["matched"] == 0 and counts["lost"] == counts["sent"] >= 490
+
+
+def test_replies_are_dropped(server, pair):
+    report = shoot(server, pair, "-r", "-t", 0.5)
+    assert report.counts["sent"] >= 490 and report.counts["replies"] == 0
+    wait_until(lambda: server.stats()["mod-stats.request-protocol[udp4-xdp]"] == report.counts["sent"], "all queries at the server")
+
+
+def test_statistics_on_the_way(server, pair):
+    report = shoot(server, pair, "-t", 1, "-S", 200, "--timeout", 5)
+    periods = report.of("stats_periodic")
+    assert len(periods) >= 4
+    assert all(a["until_ns"] == b["since_ns"] for a, b in zip(periods, periods[1:]))
+    assert sum(period["queries"] for period in periods) <= report.sum["queries"]
+    process = subprocess.Popen(gun.command("-j", "-t", 30, queries=server.queries, target=pair.server4, namespace=pair.client), stdout=subprocess.PIPE, text=True)
+    try:
+        assert '"header"' in process.stdout.readline()
+        pid = process.pid       # nsenter has become kxdpgun
+        wait_until(lambda: server.stats().get("mod-stats.request-protocol[udp4-xdp]", 0) > report.sum["queries"], "queries")
+        subprocess.run(["kill", "-USR1", str(pid)], check=True)
+        assert '"stats_sum"' in process.stdout.readline()
+        subprocess.run(["kill", "-INT", str(pid)], check=True)
+        rest = process.stdout.read()
+        assert process.wait(20) == 0 and '"thread_summary"' in rest
+    finally:
+        process.kill()
+        process.wait()
+
+
+def layout(text):
+    """Lines without numbers, and without what only one of the two says."""
+    lines = [re.sub(r"[\d.]+", "#", line).replace("native/copy", "native") for line in text.splitlines()]
+    return [re.sub(r" +", " ", line) for line in lines]
+
+
+@pytest.mark.parametrize("arguments", [["-t", "1"], ["-t", "1", "-r"], ["-t", "1", "-T"], ["-t", "1", "-T1"], ["-t", "1", "-b", "1", "-Q", "100"]])
+def test_text_is_that_of_debian(server, pair, arguments):
+    """Debian's lines are ours in the same order, up to their numbers; ours go on behind them."""
+    command = [DEBIAN, *arguments, "-i", str(server.queries), pair.server4]
+    theirs = layout(pair.exec(pair.client, *command).stdout)
+    ours = layout(gun.run(*arguments, queries=server.queries, target=pair.server4, namespace=pair.client).stdout)
+    assert ours[:len(theirs)] == theirs
+    assert all(re.match(r"matched: |latency: |send delay: |segments sent again: |truncated replies: ", line) for line in ours[len(theirs):])
