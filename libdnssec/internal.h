@@ -57,5 +57,9 @@ gnutls_ecc_curve_t dnssec_gnutls_curve(const dnssec_algorithm_t *row);
 /** What a failure of GnuTLS means with a key in a token; other: of one that isn't the token's. */
 knot_err_t dnssec_token_err(int result, knot_err_t other);
 
+/** Sign a text, and verify that with the public key. KNOT_EPRIVATEKEY: it doesn't verify, or the private key is of
+ * another kind. Other errors as of dnssec_signer_new() and dnssec_signer_sign(). */
+KNOT_MUST_USE knot_err_t dnssec_key_prove(const dnssec_key_t *key);
+
 /** The hash that signatures of the algorithm begin with; NULL: of EdDSA, which has none. */
 const EVP_MD *dnssec_hash_of(const dnssec_algorithm_t *row);

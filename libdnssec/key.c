@@ -334,6 +334,23 @@ static EVP_PKEY *key_read_pem(knot_bytes_t pem)
 	return evp;
 }
 
+/*
+ * A file of elliptic curves has both numbers, and a file of RSA has all of them: the library believes what it says.
+ * What doesn't belong together would sign what nobody can verify. The public key of EdDSA always follows from the
+ * private one.
+ */
+static bool key_is_pair(const dnssec_key_t *key)
+{
+	if (key->row->kind == DNSSEC_KIND_RSA) {
+		return dnssec_key_prove(key) == KNOT_OK; /* the library would look for primes, too */
+	}
+	EVP_PKEY_CTX *ctx =
+			key->row->kind == DNSSEC_KIND_ECDSA ? EVP_PKEY_CTX_new_from_pkey(NULL, key->evp, NULL) : NULL;
+	bool is_pair = key->row->kind == DNSSEC_KIND_EDDSA || (ctx != NULL && EVP_PKEY_pairwise_check(ctx) == 1);
+	EVP_PKEY_CTX_free(ctx);
+	return is_pair;
+}
+
 knot_err_t dnssec_key_from_pem(knot_bytes_t pem, uint8_t algorithm, uint16_t flags, dnssec_key_t **ret_key)
 {
 	knot_err_t err;
@@ -353,6 +370,9 @@ knot_err_t dnssec_key_from_pem(knot_bytes_t pem, uint8_t algorithm, uint16_t fla
 	if (err == KNOT_OK && key->row->kind == DNSSEC_KIND_RSA &&
 			(bits < key->row->bits_min || bits > key->row->bits_max)) {
 		err = KNOT_EKEYSIZE;
+	}
+	if (err == KNOT_OK && !key_is_pair(key)) {
+		err = KNOT_EPRIVATEKEY;
 	}
 	return key_finish(key, err, ret_key);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "libdnssec/key.h"
+#include "libknot/base/encode.h"
 #include "libdnssec/digest.h"
 #include "libknot/base/encode.h"
 
@@ -151,6 +152,65 @@ static void test_pem_and_ids(void **state)
 	}
 }
 
+/* The PEM of a key in which the numbers of its public key are those of another one. */
+static size_t mix_pem(const dnssec_key_t *key, const dnssec_key_t *other, size_t number_len, char *ret_text)
+{
+	static const char head[] = "-----BEGIN PRIVATE KEY-----\n", foot[] = "\n-----END PRIVATE KEY-----\n";
+	knot_mut_bytes_t pem;
+	uint8_t der[4096];
+	char packed[8192];
+	size_t len = 0, der_len = 0;
+	assert_int_equal(dnssec_key_to_pem(key, &pem), KNOT_OK);
+	const char *at = (const char *)pem.data + sizeof(head) - 1, *end = strstr(at, "-----END");
+	for (; at < end; at++) {
+		packed[len] = *at;
+		len += *at != '\n';
+	}
+	dnssec_pem_free(&pem);
+	knot_base64_state_t state = { 0 };
+	assert_int_equal(knot_base64_add(&state, (knot_str_t){ packed, len }, (knot_mut_bytes_t){ der, sizeof(der) },
+					 &der_len),
+			KNOT_DECODE_OK);
+	knot_bytes_t own = dnssec_key_rdata(key), wrong = dnssec_key_rdata(other);
+	unsigned found = 0;
+	for (size_t i = 0; i + number_len <= der_len; i++) {
+		if (memcmp(der + i, own.data + own.len - number_len, number_len) == 0) {
+			memcpy(der + i, wrong.data + wrong.len - number_len, number_len);
+			found++;
+		}
+	}
+	assert_int_equal(found, 1);
+	len = knot_base64_print((knot_bytes_t){ der, der_len }, packed);
+	return (size_t)sprintf(ret_text, "%s%.*s%s", head, (int)len, packed, foot);
+}
+
+/* A private key with the public key of another one is none. */
+static void test_mixed_pem(void **state)
+{
+	(void)state;
+	static const struct {
+		uint8_t algorithm;
+		size_t number_len; /* of the public key, at its end */
+	} pairs[] = { { DNSSEC_ECDSAP256SHA256, 64 }, { DNSSEC_ECDSAP384SHA384, 96 }, { DNSSEC_RSASHA256, 256 } };
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		dnssec_key_t *key, *other, *mixed = NULL;
+		char text[8192];
+		assert_int_equal(dnssec_key_generate(pairs[i].algorithm, 0, 256, &key), KNOT_OK);
+		assert_int_equal(dnssec_key_generate(pairs[i].algorithm, 0, 256, &other), KNOT_OK);
+		size_t len = mix_pem(key, key, pairs[i].number_len, text);
+		assert_int_equal(dnssec_key_from_pem((knot_bytes_t){ (uint8_t *)text, len }, pairs[i].algorithm, 256,
+						 &mixed),
+				KNOT_OK);
+		dnssec_key_free(mixed);
+		len = mix_pem(key, other, pairs[i].number_len, text);
+		assert_int_equal(dnssec_key_from_pem((knot_bytes_t){ (uint8_t *)text, len }, pairs[i].algorithm, 256,
+						 &mixed),
+				KNOT_EPRIVATEKEY);
+		dnssec_key_free(key);
+		dnssec_key_free(other);
+	}
+}
+
 static void test_wrong_pem(void **state)
 {
 	(void)state;
@@ -193,6 +253,7 @@ int main(void)
 		cmocka_unit_test(test_public_keys),
 		cmocka_unit_test(test_malformed),
 		cmocka_unit_test(test_pem_and_ids),
+		cmocka_unit_test(test_mixed_pem),
 		cmocka_unit_test(test_wrong_pem),
 		cmocka_unit_test(test_algorithm_names),
 	};

@@ -173,29 +173,6 @@ static bool pkcs11_has(const char *place, const char *id)
 	return err == KNOT_OK;
 }
 
-/* What is signed to see that a private key belongs to a public one. It begins with no type and algorithm of an RRSIG.
- */
-static knot_err_t pkcs11_check_pair(const dnssec_key_t *key)
-{
-	static const char text[] = "Bowline asks whether this private key belongs to its public key.";
-	const knot_bytes_t piece = { (const uint8_t *)text, sizeof(text) };
-	uint8_t signature[DNSSEC_SIGNATURE_MAX];
-	size_t len = 0;
-	dnssec_signer_t *signer = NULL;
-	dnssec_verifier_t *verifier = NULL;
-	knot_err_t err = dnssec_signer_new(key, false, &signer);
-	err = err == KNOT_OK ? dnssec_signer_sign(signer, &piece, 1, signature, &len) : err;
-	if (err == KNOT_OK) {
-		err = dnssec_verifier_new(key, &verifier);
-	} else if (err == KNOT_ECRYPTO) {
-		err = KNOT_EPRIVATEKEY; /* of another kind */
-	}
-	err = err == KNOT_OK ? dnssec_verifier_verify(verifier, &piece, 1, (knot_bytes_t){ signature, len }) : err;
-	dnssec_signer_free(signer);
-	dnssec_verifier_free(verifier);
-	return err == KNOT_ESIGNATURE ? KNOT_EPRIVATEKEY : err;
-}
-
 static knot_err_t pkcs11_get(const char *place, const char *id, dnssec_key_t *key)
 {
 	char *url;
@@ -205,7 +182,7 @@ static knot_err_t pkcs11_get(const char *place, const char *id, dnssec_key_t *ke
 	}
 	dnssec_url_free(key->url);
 	key->url = url;
-	err = pkcs11_check_pair(key);
+	err = dnssec_key_prove(key);
 	if (err != KNOT_OK) {
 		dnssec_url_free(key->url);
 		key->url = NULL;

@@ -32,6 +32,7 @@ struct dnssec_signer {
 	const dnssec_key_t *key;
 	const sign_backend_t *backend;
 	bool is_reproducible;
+	bool is_unproven; /* nothing that this session of a token made was verified yet */
 	sign_input_t input;
 	EVP_PKEY_CTX *evp;       /* owned; of OpenSSL */
 	gnutls_privkey_t gnutls; /* owned; of GnuTLS, and of keys in tokens */
@@ -451,6 +452,7 @@ knot_err_t dnssec_signer_new(const dnssec_key_t *key, bool is_reproducible, dnss
 	}
 	size_t choice = sign_choose(key);
 	signer->key = key;
+	signer->is_unproven = key->url != NULL;
 	signer->is_reproducible = is_reproducible && key->row->kind == DNSSEC_KIND_ECDSA && key->url == NULL;
 	signer->backend = key->url != NULL          ? &gnutls
 			  : signer->is_reproducible ? choices[choice].signs_reproducibly
@@ -465,11 +467,46 @@ knot_err_t dnssec_signer_new(const dnssec_key_t *key, bool is_reproducible, dnss
 	return KNOT_OK;
 }
 
+/* Sessions of one token may lead to different devices, whose keys aren't always the same. */
+static knot_err_t sign_prove_session(
+		const dnssec_signer_t *signer, const knot_bytes_t *pieces, size_t piece_count, knot_bytes_t signature)
+{
+	dnssec_verifier_t *verifier;
+	knot_err_t err = dnssec_verifier_new(signer->key, &verifier);
+	if (err == KNOT_OK) {
+		err = dnssec_verifier_verify(verifier, pieces, piece_count, signature);
+		dnssec_verifier_free(verifier);
+	}
+	return err == KNOT_ESIGNATURE ? KNOT_EPRIVATEKEY : err;
+}
+
 knot_err_t dnssec_signer_sign(dnssec_signer_t *signer, const knot_bytes_t *pieces, size_t piece_count,
 		uint8_t ret_signature[static DNSSEC_SIGNATURE_MAX], size_t *ret_len)
 {
 	knot_err_t err = sign_take_pieces(&signer->input, pieces, piece_count);
-	return err == KNOT_OK ? signer->backend->sign(signer, ret_signature, ret_len) : err;
+	err = err == KNOT_OK ? signer->backend->sign(signer, ret_signature, ret_len) : err;
+	if (err == KNOT_OK && signer->is_unproven) {
+		err = sign_prove_session(signer, pieces, piece_count, (knot_bytes_t){ ret_signature, *ret_len });
+		signer->is_unproven = err != KNOT_OK;
+	}
+	return err;
+}
+
+knot_err_t dnssec_key_prove(const dnssec_key_t *key)
+{
+	/* It can't be the beginning of what an RRSIG signs: the octet where that has the algorithm is a letter. */
+	static const char text[] = "Bowline asks whether this private key belongs to its public key.";
+	const knot_bytes_t piece = { (const uint8_t *)text, sizeof(text) };
+	uint8_t signature[DNSSEC_SIGNATURE_MAX];
+	size_t len = 0;
+	dnssec_signer_t *signer = NULL;
+	knot_err_t err = dnssec_signer_new(key, false, &signer);
+	if (err == KNOT_OK) {
+		signer->is_unproven = true;
+		err = dnssec_signer_sign(signer, &piece, 1, signature, &len);
+	}
+	dnssec_signer_free(signer);
+	return err == KNOT_ECRYPTO ? KNOT_EPRIVATEKEY : err;
 }
 
 void dnssec_signer_free(dnssec_signer_t *take_signer)

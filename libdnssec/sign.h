@@ -23,7 +23,8 @@ typedef struct dnssec_verifier dnssec_verifier_t;
 KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_signer_new(
 		const dnssec_key_t *key, bool is_reproducible, dnssec_signer_t **ret_signer);
 
-/** Sign the pieces, one behind the other. KNOT_ECRYPTO: the library failed, or the key isn't of the algorithm.
+/** Sign the pieces, one behind the other. KNOT_EPRIVATEKEY: the first signature of a token's session isn't by the key's
+ * private part, or could not be verified. KNOT_ECRYPTO: the library failed, or the key isn't of the algorithm.
  * KNOT_PKCS11_ETOKEN: the token failed. KNOT_ENOMEM. */
 KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_signer_sign(dnssec_signer_t *signer, const knot_bytes_t *pieces,
 		size_t piece_count, uint8_t ret_signature[static DNSSEC_SIGNATURE_MAX], size_t *ret_len);
