@@ -22,6 +22,7 @@
 #include "src/event/zone_set.h"
 #include "src/kasp/kasp.h"
 #include "src/remote/remote.h"
+#include "src/sys/jump.h"
 
 /* Zones handled each time the lock of the jobs is held: it bounds how long workers wait for it. */
 enum { SERVER_CHUNK = 256 };
@@ -63,6 +64,8 @@ struct server {
 	derivations_t derivations SYS_GUARDED_BY(jobs.lock);  /* zones that are made of others */
 	rests_t rests SYS_GUARDED_BY(jobs.lock);              /* of zones with primaries or secondaries */
 	faults_t faults SYS_GUARDED_BY(jobs.lock);            /* reasons of zones whose last job failed */
+	sys_jump_t jump SYS_GUARDED_BY(jobs.lock);            /* of the wall clock */
+	uint64_t jumped_ms SYS_GUARDED_BY(jobs.lock);         /* when it did so last by hours; 0: never */
 	uint64_t refusals SYS_GUARDED_BY(jobs.lock);          /* versions that a guard rail held back */
 	uint64_t unproven SYS_GUARDED_BY(jobs.lock);          /* versions that aren't validly signed */
 	compaction_t *compactions SYS_GUARDED_BY(jobs.lock);  /* owned: a list */

@@ -173,6 +173,7 @@ static knot_err_t publish_begin_signing(
 		.is_full = !is_known || is_file || update->source == UPDATE_SIGNER,
 		.is_whole = update->txn == NULL,
 		.steps_serial = is_file,
+		.is_forced = update->is_forced,
 		.how = publish->how };
 	*ret_signing = NULL;
 	return publish->is_unsigned ? KNOT_OK : signing_begin(&ask, publish->reason, ret_signing);
@@ -212,6 +213,8 @@ static knot_err_t publish_commit(publish_t *publish, update_t *update, const zon
 	}
 	bool is_unproven = update->proof.is_done && update->proof.err == err;
 	publish->is_not_signed = err != KNOT_OK && signing != NULL && (update->has_unsigned || is_unproven);
+	publish->flaw = err == KNOT_OK && publish->from == UPDATE_SIGNER ? signing_flaw(signing, publish->reason)
+									 : KNOT_OK;
 	validating_end(&validating, err, update);
 	signing_end(signing, err, update, ret_effects);
 	publish->signing = NULL;

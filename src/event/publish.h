@@ -34,7 +34,8 @@ typedef struct {
 	bool may_step_unstored; /* another version that it can't take, too */
 	bool has_stored;        /* out: the change is in the journal */
 	bool is_not_stored;     /* out: it could not be stored */
-	bool is_not_signed;     /* out: it could not be signed, or what the signer made isn't valid */
+	knot_err_t flaw;    /* out, of the event re-sign: of private keys, though the rest is done; with the reason */
+	bool is_not_signed; /* out: it could not be signed, or what the signer made isn't valid */
 } publish_t;
 
 /**

@@ -41,6 +41,10 @@ void server_free(server_t *server);
 /** What serves transfers of the server's zones, from server_start() until server_free(). */
 transfer_service_t *server_transfers(const server_t *server);
 
+/** See whether the wall clock was set, and plan again what is planned by it. At least each minute; not within a read
+ * section. */
+void server_look_at_clock(server_t *server);
+
 /** Where workers load the state. */
 const state_root_t *server_state(const server_t *server);
 

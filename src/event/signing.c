@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/event/signing.h"
 
+#include "src/event/clock_watch.h"
 #include "src/event/dnskey_sync.h"
 #include "src/event/ds_check.h"
 #include "src/event/ds_push.h"
@@ -35,6 +36,9 @@ struct signing {
 	conf_policy_times_t times;
 	zone_keys_t keys;
 	keys_outcome_t outcome;
+	uint64_t rolls_after_s; /* keys aren't rolled for so long; 0: they were */
+	knot_err_t flaw;        /* of private keys that may not even be needed yet */
+	char flaw_reason[UPDATE_REASON_MAX];
 	sign_by_keys_t by_keys;
 	sign_by_offline_t offline;
 	update_signing_t update;
@@ -216,23 +220,90 @@ static knot_err_t signing_roll(signing_t *signing, unsigned how)
 	return err;
 }
 
-static knot_err_t signing_load_keys(signing_t *signing, unsigned how)
+/* How long caches remember what was served. */
+static uint64_t signing_memory_s(const signing_t *signing)
+{
+	uint32_t key_ttl_s = signing->keys.has_ttls ? signing->keys.key_ttl_s : signing->times.dnskey_ttl_s;
+	uint32_t max_ttl_s = signing->keys.has_ttls ? signing->keys.max_ttl_s : signing->times.zone_max_ttl_s;
+	return (uint64_t)signing->env.policy->propagation_delay_s + (key_ttl_s > max_ttl_s ? key_ttl_s : max_ttl_s);
+}
+
+/*
+ * By a clock that is behind, signatures would be worth nothing by the right one, and keys would lose their timers. One
+ * that has jumped may be wrong, so no key moves on before caches have forgotten what was served by the other.
+ */
+static knot_err_t signing_check_clock(signing_t *signing, bool is_forced)
+{
+	zone_keys_t *keys = &signing->keys;
+	uint64_t then_s, now_s = signing->env.now_s, memory_s = signing_memory_s(signing);
+	const clock_signed_t signed_at = clock_read_signed(zone_contents(signing->zone), &keys->set, now_s);
+	if (clock_is_behind(&signed_at, &keys->set, !signing->env.policy->is_manual, now_s, &then_s)) {
+		signing_print_behind(then_s, now_s, keys->reason);
+		signing->rolls_after_s = memory_s;
+		return is_forced ? KNOT_OK : KNOT_EGUARDRAIL;
+	}
+	sys_mutex_lock(&signing->server->jobs.lock);
+	bool is_new = !entry_of(signing->zone)->is_signed;
+	sys_mutex_unlock(&signing->server->jobs.lock);
+	bool has_expired = signed_at.is_known && signed_at.expires_s <= now_s;
+	if (signing->is_full && is_new && has_expired) {
+		signing_log_expired(&signing->env, signed_at.expires_s, memory_s);
+	}
+	signing->rolls_after_s = is_new && has_expired ? memory_s : clock_hold_s(signing->server, memory_s);
+	return KNOT_OK;
+}
+
+static knot_err_t signing_load_keys(signing_t *signing, const signing_ask_t *ask)
 {
 	knot_err_t err = zone_keys_load(&signing->env, &signing->keys);
 	if (err != KNOT_OK) {
 		signing_log_failure(&signing->env, "failed to load keys", err, "");
 		return err;
 	}
-	return signing->is_full ? signing_roll(signing, how) : KNOT_OK;
+	err = signing_check_clock(signing, ask->is_forced);
+	bool is_rolled = signing->is_full && signing->rolls_after_s == 0;
+	return err == KNOT_OK && is_rolled ? signing_roll(signing, ask->how) : err;
 }
 
-static knot_err_t signing_get_keys(signing_t *signing, unsigned how)
+static void signing_note_flaw(const keys_flaw_t *flaw, void *ctx)
+{
+	signing_t *signing = ctx;
+	char unused[UPDATE_REASON_MAX];
+	signing_log_flaw(&signing->env, flaw, signing->flaw_reason[0] == '\0' ? signing->flaw_reason : unused);
+}
+
+/* All private keys once since the start, and when an operator asks: a key that signs in a month is mended best now. */
+static void signing_prove_keys(signing_t *signing, unsigned how)
+{
+	sys_mutex_t *lock = &signing->server->jobs.lock;
+	entry_t *entry = entry_of(signing->zone);
+	sys_mutex_lock(lock);
+	bool is_due = signing->is_full && (!entry->has_keys || (how & EVENT_BY_OPERATOR) != 0);
+	sys_mutex_unlock(lock);
+	if (is_due) {
+		signing->flaw = zone_keys_prove(&signing->env, &signing->keys.set, signing_note_flaw, signing);
+		sys_mutex_lock(lock);
+		entry->has_keys = signing->flaw == KNOT_OK;
+		sys_mutex_unlock(lock);
+	}
+}
+
+knot_err_t signing_flaw(const signing_t *signing, char *reason)
+{
+	if (signing == NULL || signing->flaw == KNOT_OK) {
+		return KNOT_OK;
+	}
+	snprintf(reason, UPDATE_REASON_MAX, "%s", signing->flaw_reason);
+	return signing->flaw;
+}
+
+static knot_err_t signing_get_keys(signing_t *signing, const signing_ask_t *ask)
 {
 	zone_keys_t *keys = &signing->keys;
-	knot_err_t err = signing_load_keys(signing, how);
+	knot_err_t err = signing_load_keys(signing, ask);
 	for (unsigned i = 0; err == KNOT_ETRYAGAIN && i < TRIES_MAX; i++) {
 		zone_keys_done(keys);
-		err = signing_load_keys(signing, how);
+		err = signing_load_keys(signing, ask);
 	}
 	if (err != KNOT_OK) {
 		return err;
@@ -243,6 +314,8 @@ static knot_err_t signing_get_keys(signing_t *signing, unsigned how)
 	err = zone_keys_open(&signing->env, keys);
 	if (err != KNOT_OK) {
 		signing_log_unusable(&signing->env, keys, err);
+	} else {
+		signing_prove_keys(signing, ask->how);
 	}
 	return err;
 }
@@ -305,7 +378,7 @@ static knot_err_t signing_prepare(signing_t *signing, const signing_ask_t *ask)
 	if (err == KNOT_OK && signing->is_full) {
 		signing_log_policy(&signing->env, &signing->times);
 	}
-	err = err == KNOT_OK ? signing_get_keys(signing, ask->how) : err;
+	err = err == KNOT_OK ? signing_get_keys(signing, ask) : err;
 	err = err == KNOT_OK ? signing_make_plan(signing, ask) : err;
 	signing->by_keys.plan.spread_parts = ask->like != NULL ? sign_spread_parts(ask->like) : 1;
 	return err;
@@ -335,6 +408,7 @@ static knot_err_t signing_new(server_t *server, zone_t *zone, bool is_for_signin
 knot_err_t signing_begin(const signing_ask_t *ask, char *reason, signing_t **ret_signing)
 {
 	signing_t *signing;
+	server_look_at_clock(ask->server);
 	knot_err_t err = signing_new(ask->server, ask->zone, true, &signing);
 	if (err != KNOT_OK || signing == NULL) {
 		*ret_signing = NULL;
@@ -606,6 +680,12 @@ static void signing_conclude(signing_t *signing, const update_effects_t *effects
 		if (next_s != 0) {
 			signing_plan(signing, next_s, false);
 		}
+		if (signing->flaw != KNOT_OK) {
+			signing_plan_retry(signing);
+		}
+		if (signing->rolls_after_s != 0) {
+			signing_plan(signing, sys_clock_wall() + signing->rolls_after_s, true);
+		}
 		if (ds_check_is_due(signing->env.policy, &signing->keys.set, signing->env.now_s)) {
 			sys_mutex_lock(&signing->server->jobs.lock);
 			(void)jobs_ask(&signing->server->jobs, entry_of(signing->zone), EVENT_DS_CHECK, 0);
@@ -620,7 +700,7 @@ static void signing_conclude(signing_t *signing, const update_effects_t *effects
 /* Signers don't say whose token has failed. */
 static void signing_look_for_token(signing_t *signing, knot_err_t err)
 {
-	if (err == KNOT_PKCS11_ETOKEN || err == KNOT_PKCS11_EPIN || err == KNOT_EPRIVATEKEY) {
+	if (err == KNOT_PKCS11_ETOKEN || err == KNOT_PKCS11_EPIN || err == KNOT_EPRIVATEKEY || err == KNOT_ENOENT) {
 		zone_keys_recheck(&signing->env, &signing->keys);
 	}
 }

@@ -25,6 +25,7 @@ typedef struct {
 	bool is_full;
 	bool is_whole;     /* a whole version is signed, not edits */
 	bool steps_serial; /* update_signing_t */
+	bool is_forced;    /* a clock that is behind holds nothing up */
 	unsigned how;      /* EVENT_…_SIGNATURES, EVENT_ROLLS_… */
 } signing_ask_t;
 
@@ -40,6 +41,10 @@ KNOT_MUST_USE knot_err_t signing_begin(const signing_ask_t *ask, char *reason, s
 
 /** What the commit needs of it; borrowed. */
 const update_signing_t *signing_of(const signing_t *signing);
+
+/** A private key that can't be used, though the version could be signed without it: the error, with reason as
+ * update_t.reason. NULL: KNOT_OK. */
+KNOT_MUST_USE knot_err_t signing_flaw(const signing_t *signing, char *reason);
 
 /** See whether the signed version is safe for who has the keys of versions before it in caches (key_rail.h). NULL: the
  * zone isn't signed. Errors and reason of key_rail_check(). */

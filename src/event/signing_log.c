@@ -31,6 +31,31 @@ void signing_log_failure(const zone_keys_env_t *env, const char *what, knot_err_
 			details);
 }
 
+void signing_log_flaw(const zone_keys_env_t *env, const keys_flaw_t *flaw, char *reason)
+{
+	const char *store = flaw->store;
+	snprintf(reason, UPDATE_REASON_MAX, "key %u, private key%s%.200s", flaw->key->tag,
+			store[0] != '\0' ? ", keystore " : "", store);
+	log_zone(LOG_ERR, env->zone, "DNSSEC, key %u, private key can't be used (%s)%s%s", flaw->key->tag,
+			knot_strerror(flaw->err), store[0] != '\0' ? ", keystore " : "", store);
+}
+
+void signing_print_behind(uint64_t then_s, uint64_t now_s, char *ret_reason)
+{
+	char then[TIME_TEXT_MAX], now[TIME_TEXT_MAX];
+	snprintf(ret_reason, ZONE_KEYS_REASON_MAX, "the clock is behind: it shows %s, but signatures or keys are of %s",
+			log_time(now_s, now), log_time(then_s, then));
+}
+
+void signing_log_expired(const zone_keys_env_t *env, uint64_t expired_s, uint64_t hold_s)
+{
+	char expired[TIME_TEXT_MAX], now[TIME_TEXT_MAX];
+	log_zone(LOG_WARNING, env->zone,
+			"DNSSEC, signatures had expired at %s, and the clock shows %s, keys are not rolled for %llu "
+			"seconds",
+			log_time(expired_s, expired), log_time(env->now_s, now), (unsigned long long)hold_s);
+}
+
 void signing_log_unusable(const zone_keys_env_t *env, const zone_keys_t *keys, knot_err_t err)
 {
 	if (keys->set.count == 0) {

@@ -2,12 +2,21 @@
 /** What signing says in the log, in Knot's words. Internal to src/event. */
 #pragma once
 
-#include "src/keys/zone_keys.h"
+#include "src/keys/prove.h"
 #include "src/sign/by_offline.h"
 #include "src/update/update.h"
 
 /** "DNSSEC, what (error, details)". */
 void signing_log_failure(const zone_keys_env_t *env, const char *what, knot_err_t err, const char *details);
+
+/** A private key that can't be used. reason: as update_t.reason. */
+void signing_log_flaw(const zone_keys_env_t *env, const keys_flaw_t *flaw, char *reason);
+
+/** That the clock is behind what was signed, or made, at then_s. reason: ZONE_KEYS_REASON_MAX bytes. */
+void signing_print_behind(uint64_t then_s, uint64_t now_s, char *ret_reason);
+
+/** That what is served had expired when the server started, so that keys aren't rolled for hold_s seconds. */
+void signing_log_expired(const zone_keys_env_t *env, uint64_t expired_s, uint64_t hold_s);
 
 /** Why the keys can't be used. */
 void signing_log_unusable(const zone_keys_env_t *env, const zone_keys_t *keys, knot_err_t err);

@@ -108,6 +108,7 @@ knot_err_t turn_publish(const turn_t *turn, update_t *update)
 	source_clear(&publish.next); /* there was nothing to publish */
 	turn->commit->is_not_stored = publish.is_not_stored;
 	turn->commit->is_not_signed = publish.is_not_signed;
+	turn->commit->flaw = publish.flaw;
 	turn->commit->removed = effects.removed;
 	turn->commit->added = effects.added;
 	return err;

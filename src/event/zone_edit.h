@@ -62,6 +62,7 @@ typedef struct {
 				 */
 	size_t removed, added;  /* records, including those of which only TTL or serial changed */
 	bool is_not_stored;     /* the journal couldn't take the change: the zone has this fault until it can */
+	knot_err_t flaw;        /* of a private key, though all was done; with the reason */
 	bool is_not_signed;     /* it could not be signed, or was signed wrongly: the same */
 	char reason[FAULT_REASON_MAX]; /* details of the failed check, without the text of the error; "": none */
 } server_commit_t;

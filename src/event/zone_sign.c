@@ -48,6 +48,7 @@ knot_err_t server_run_sign(server_t *server, entry_t *entry, unsigned how, job_o
 	knot_err_t err = turn_may_change(server, entry) ? load_settings(&server->root, turn.name, &turn.settings)
 							: KNOT_EAGAIN;
 	err = err == KNOT_OK ? sign_publish(&turn) : err;
+	err = err == KNOT_OK ? commit.flaw : err;
 	bool is_new = zone_contents(entry_zone(entry)) != turn.current;
 	outcome->load = is_new ? LOAD_EDITED : LOAD_UNCHANGED;
 	outcome->reason = err != KNOT_OK && commit.reason[0] != '\0' ? strdup(commit.reason) : NULL;

@@ -525,9 +525,9 @@ knot_err_t zone_keys_resalt(const zone_keys_env_t *env, zone_keys_t *keys)
 	if (!policy->has_nsec3) {
 		return KNOT_OK;
 	}
-	if (keys->has_salt && keys->salt_made_s > env->now_s) {
-		zone_keys_discard_made(env, keys);
-		return KNOT_EINVAL;
+	if (keys->has_salt && keys->salt_made_s > env->now_s) { /* the clock has gone back: its life begins anew */
+		keys->salt_made_s = env->now_s;
+		keys->is_salt_new = true;
 	}
 	uint64_t due_s = zone_keys_salt_due(env, keys);
 	bool is_due = !keys->has_salt || keys->salt_len != policy->salt_len ||

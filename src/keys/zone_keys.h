@@ -74,8 +74,8 @@ KNOT_MUST_USE knot_err_t zone_keys_roll(const zone_keys_env_t *env, zone_keys_t 
 		unsigned how, keys_outcome_t *ret_outcome);
 
 /**
- * Make a new salt if the policy wants one now: another length, never made, or too old. Nothing happens without NSEC3.
- * KNOT_EINVAL: the stored salt was made in the future.
+ * Make a new salt if the policy wants one now: another length, never made, or too old. One that was made in the future
+ * stays, as if it were made now. Nothing happens without NSEC3. KNOT_ECRYPTO.
  */
 KNOT_MUST_USE knot_err_t zone_keys_resalt(const zone_keys_env_t *env, zone_keys_t *keys);
 

@@ -7,7 +7,8 @@ import dns.edns
 import dns.rcode
 import pytest
 
-from test_pkcs11 import Manager, add, keystores, tokens, vanishing  # noqa: F401: fixtures
+from test_pkcs11 import Manager, add, keystores, put_other_key, tokens, vanishing  # noqa: F401: fixtures
+from test_pkcs11 import configure as configure_tokens
 from test_pkcs11 import start as start_tokens
 from test_signing import ZONE, check, configure, contents, serial, signatures, start, tags, update, wait_serial
 
@@ -28,12 +29,12 @@ def ede(answer):
 
 
 def test_wrong_signatures(make_knotd, vanishing):   # noqa: F811
-    """A token whose signatures are wrong from some moment on: nothing of that is served, all channels tell it, and it goes on by itself."""
+    """A token whose sessions begin well and go on with wrong signatures: nothing of that is served, all channels tell it, and it goes on by itself."""
     place, bad = vanishing
     daemon = start_tokens(make_knotd(), keystores(("hsm", place)), ["single-type-signing: on", "rrsig-pre-refresh: 10"])
     daemon.wait(lambda: serial(daemon) == 11, what="the zone")
     before = check(daemon)
-    bad.write_text("3 lies")   # the key is opened and proven with the first ones
+    bad.write_text("1 lies")   # the first of a session is verified when it is made
     assert update(daemon, add("new")) == dns.rcode.SERVFAIL
     daemon.wait_log(r"DNSSEC, incremental validation failed \((no valid signature for a record|invalid signature)\)")
     daemon.wait_log(r"DNSSEC, validation hint: \S*example\. \S+")
@@ -52,7 +53,7 @@ def test_wrong_signatures(make_knotd, vanishing):   # noqa: F811
 def test_first_version_is_refused(make_knotd, vanishing):   # noqa: F811
     """Without a version before, resolvers get SERVFAIL with a reason; when the token is right, the zone is served without being asked to."""
     place, bad = vanishing
-    bad.write_text("4 lies")
+    bad.write_text("1 lies")
     daemon = start_tokens(make_knotd(), keystores(("hsm", place)), ["single-type-signing: on", "rrsig-pre-refresh: 10"])
     daemon.wait_log(r"DNSSEC, validation failed \(")
     answer = daemon.ask("www.example", "A", use_edns=0)
@@ -60,6 +61,20 @@ def test_first_version_is_refused(make_knotd, vanishing):   # noqa: F811
     bad.unlink()
     daemon.wait(lambda: serial(daemon) is not None, timeout=30, what="the zone")
     check(daemon)
+
+
+def test_wrong_sessions(make_knotd, vanishing):   # noqa: F811
+    """Wrong from the first signature on, as if the token had another key: the log names key and store."""
+    place, bad = vanishing
+    daemon = start_tokens(make_knotd(), keystores(("hsm", place)), ["single-type-signing: on", "rrsig-pre-refresh: 10"])
+    daemon.wait(lambda: serial(daemon) == 11, what="the zone")
+    bad.write_text("0 lies")
+    assert update(daemon, add("new")) == dns.rcode.SERVFAIL
+    daemon.wait_log(r"DNSSEC, key \d+, failed to load private key \(invalid private key\), keystore hsm")
+    assert "invalid private key" in error(daemon) and serial(daemon) == 11
+    bad.unlink()
+    daemon.wait_log("DNSSEC, zone is up-to-date", timeout=30)
+    assert update(daemon, add("new")) == dns.rcode.NOERROR
 
 
 def keymgr(daemon, *arguments):
@@ -138,3 +153,49 @@ def test_ksk_removed_with_its_ds(make_knotd):
     daemon.knotc("-b", "zone-keys-load", "example")
     daemon.wait(lambda: len(tags(daemon)) == 2, what="one KSK")
     check(daemon)
+
+
+# ---- Private keys ----
+
+def test_key_that_will_sign_later(make_knotd):
+    """A private key that isn't needed yet is looked at when the server starts, and missed until it is back."""
+    daemon = make_knotd()
+    begin_manual(daemon, "ksk=no")
+    tag = next(key["tag"] for key in Manager(daemon.dir).list().values() if not key["ksk"] and key["active"] == 0)
+    path = daemon.dir / "db" / "keys" / "keys" / f"{key_of(daemon, False, False)}.pem"
+    other = daemon.dir / "db" / "keys" / "keys" / f"{key_of(daemon, False)}.pem"
+    saved = path.read_bytes()
+    for text, data in [("private key", other.read_bytes()), ("no private key", None)]:
+        daemon.stop()
+        path.unlink()
+        if data is not None:
+            path.write_bytes(data)
+        before = daemon.log().count("private key can't be used")
+        daemon.start()
+        daemon.wait(lambda b=before: daemon.log().count(f"DNSSEC, key {tag}, private key can't be used") > b, what="the flaw")
+        daemon.wait(lambda t=text: t in error(daemon) and f"key {tag}" in error(daemon), what="the zone's fault")
+        check(daemon)
+        assert serial(daemon) is not None
+    path.write_bytes(saved)
+    daemon.knotc("-b", "zone-keys-load", "example")
+    daemon.wait(lambda: f"key {tag}" not in error(daemon), what="no fault")
+
+
+def test_second_of_two_stores(make_knotd, tokens, directory):   # noqa: F811
+    """The first store that has the right key is used, in the order of the configuration; the log names a wrong one before it, or behind it."""
+    policy = ["single-type-signing: on", "rrsig-pre-refresh: 10"]
+    daemon = start_tokens(make_knotd(), keystores(("good", tokens.place("one"))), policy)
+    daemon.wait(lambda: serial(daemon) == 11, what="the zone")
+    key, = Manager(daemon.dir).list()
+    tokens.add("two")
+    put_other_key(tokens, directory, "two", key)
+    for stores in [("bad", "good"), ("good", "bad")]:
+        daemon.stop()
+        places = {"good": tokens.place("one"), "bad": tokens.place("two")}
+        configure_tokens(daemon, keystores(*((name, places[name]) for name in stores)), policy)
+        before = daemon.log().count("private key can't be used (invalid private key), keystore bad")
+        daemon.start()
+        daemon.wait(lambda b=before: daemon.log().count("private key can't be used (invalid private key), keystore bad") > b, what="the flaw")
+        daemon.wait(lambda: "keystore bad" in error(daemon), what="the zone's fault")
+        assert update(daemon, add("new" + stores[0])) == dns.rcode.NOERROR
+        check(daemon)

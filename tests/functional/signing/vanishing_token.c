@@ -2,7 +2,7 @@
 /*
  * A PKCS #11 module for tests: SoftHSM's, of which nothing is left while the file that TOKEN_IS_GONE names exists, as
  * if the device were unplugged: no slot has a token, and sessions that were open fail. A number in the file: after so
- * many signatures. `lies` behind it: the token isn't gone then, but its signatures are wrong.
+ * many signatures. `lies` behind it: nothing is gone, but all signatures are wrong that a session makes after so many.
  */
 #include <dlfcn.h>
 #include <p11-kit/pkcs11.h>
@@ -13,9 +13,12 @@
 
 static CK_FUNCTION_LIST real, shown;
 
-static atomic_long made; /* signatures since the file is there */
+enum { SESSIONS = 65536 };
+static atomic_long made;              /* signatures since the file is there */
+static atomic_long made_by[SESSIONS]; /* by sessions */
 
-static int is_bad(int wants_lies)
+/* How many signatures may still be made; -1: any number. wants_lies: right ones. */
+static long limit_of(int wants_lies)
 {
 	const char *path = getenv("TOKEN_IS_GONE");
 	FILE *file = path != NULL ? fopen(path, "r") : NULL;
@@ -23,18 +26,19 @@ static int is_bad(int wants_lies)
 	char word[8] = "";
 	if (file == NULL) {
 		made = 0;
-		return 0;
+		return -1;
 	}
 	if (fscanf(file, "%ld %7s", &left, word) < 1) {
 		left = 0;
 	}
 	fclose(file);
-	return made >= left && (strcmp(word, "lies") == 0) == wants_lies;
+	return (strcmp(word, "lies") == 0) == wants_lies ? left : -1;
 }
 
 static int is_gone(void)
 {
-	return is_bad(0);
+	long limit = limit_of(0);
+	return limit >= 0 && made >= limit;
 }
 
 static CK_RV get_slot_list(CK_BBOOL with_token, CK_SLOT_ID *slots, CK_ULONG *count)
@@ -53,7 +57,14 @@ static CK_RV get_token_info(CK_SLOT_ID slot, CK_TOKEN_INFO *info)
 
 static CK_RV open_session(CK_SLOT_ID slot, CK_FLAGS flags, void *app, CK_NOTIFY notify, CK_SESSION_HANDLE *session)
 {
-	return is_gone() ? CKR_TOKEN_NOT_PRESENT : real.C_OpenSession(slot, flags, app, notify, session);
+	if (is_gone()) {
+		return CKR_TOKEN_NOT_PRESENT;
+	}
+	CK_RV result = real.C_OpenSession(slot, flags, app, notify, session);
+	if (result == CKR_OK) {
+		made_by[*session % SESSIONS] = 0;
+	}
+	return result;
 }
 
 static CK_RV sign_init(CK_SESSION_HANDLE session, CK_MECHANISM *mechanism, CK_OBJECT_HANDLE key)
@@ -66,10 +77,10 @@ static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE *data, CK_ULONG len, CK_BYT
 	if (is_gone()) {
 		return CKR_DEVICE_REMOVED;
 	}
-	int lies = is_bad(1);
+	long limit = limit_of(1);
 	made++;
 	CK_RV result = real.C_Sign(session, data, len, signature, signature_len);
-	if (result == CKR_OK && lies && signature != NULL) {
+	if (result == CKR_OK && signature != NULL && limit >= 0 && made_by[session % SESSIONS]++ >= limit) {
 		signature[*signature_len / 2] ^= 1;
 	}
 	return result;
