@@ -235,7 +235,8 @@ static exchange_end_t exchange_fail_ended(exchange_t *x, bool is_opening)
 	exchange_end_t end = exchange_ends[transport_end(x->transport)];
 	const char *reason = transport_reason(x->transport);
 	if (is_opening || end == EXCHANGE_HANDSHAKE || end == EXCHANGE_UNTRUSTED) {
-		end = end == EXCHANGE_UNTRUSTED || end == EXCHANGE_MEMORY ? end : EXCHANGE_HANDSHAKE;
+		bool is_own = end == EXCHANGE_UNTRUSTED || end == EXCHANGE_MEMORY || end == EXCHANGE_TIMEOUT;
+		end = is_own ? end : EXCHANGE_HANDSHAKE;
 		return exchange_fail_text(x, end, "%s", reason);
 	}
 	if (kind_rows[x->params.kind].layer != NULL) {
@@ -258,11 +259,18 @@ static exchange_end_t exchange_fail_timeout(exchange_t *x, bool is_opening)
 	return exchange_fail_text(x, EXCHANGE_TIMEOUT, "can't receive reply from %s", x->peer);
 }
 
+static exchange_end_t exchange_fail_system(exchange_t *x, exchange_end_t end, bool is_opening)
+{
+	return is_opening ? exchange_fail_text(x, EXCHANGE_HANDSHAKE, "%s, handshake failed (%s)",
+					    kind_rows[x->params.kind].layer, strerror(x->shell.error))
+			  : exchange_fail(x, end);
+}
+
 static exchange_end_t exchange_fail_shell(exchange_t *x, shell_result_t result, bool is_opening)
 {
 	switch (result) {
-	case SHELL_SEND: return exchange_fail(x, EXCHANGE_SEND);
-	case SHELL_RECEIVE: return exchange_fail(x, EXCHANGE_RECEIVE);
+	case SHELL_SEND: return exchange_fail_system(x, EXCHANGE_SEND, is_opening);
+	case SHELL_RECEIVE: return exchange_fail_system(x, EXCHANGE_RECEIVE, is_opening);
 	case SHELL_SOURCE: return exchange_fail(x, EXCHANGE_SOURCE);
 	case SHELL_TIMEOUT: return exchange_fail_timeout(x, is_opening);
 	case SHELL_ENDED: return exchange_fail_ended(x, is_opening);

@@ -58,6 +58,7 @@ static step_t shell_send_pending(shell_t *shell, transport_t *t)
 			transport_note_sent(t, is_datagram ? bytes.len : (size_t)sent, sys_clock_ns());
 		}
 		if (sent < 0) {
+			shell->error = errno;
 			return STEP_FAILED;
 		}
 	}
@@ -105,6 +106,7 @@ static step_t shell_receive_piece(shell_t *shell, transport_t *t)
 	}
 	ssize_t len = recvmsg(shell->fd, &message, 0);
 	if (len < 0) {
+		shell->error = errno;
 		return shell_is_blocked(errno) || errno == EINTR ? STEP_BLOCKED : STEP_FAILED;
 	}
 	if (checks_source && !shell_is_from_peer(shell, &from, message.msg_namelen)) {
@@ -112,8 +114,10 @@ static step_t shell_receive_piece(shell_t *shell, transport_t *t)
 		return STEP_STRAY;
 	}
 	if (len == 0 && !transport_is_datagram(t)) {
-		shell->has_eof = true;
-		transport_note_eof(t, sys_clock_ns());
+		if (!shell->has_eof) {
+			shell->has_eof = true;
+			transport_note_eof(t, sys_clock_ns());
+		}
 		return STEP_BLOCKED;
 	}
 	transport_note_received(t, (size_t)len, sys_clock_ns());
@@ -143,12 +147,22 @@ static void shell_wait_ready(shell_t *shell, transport_t *t, bool is_blocked, ui
 	(void)poll(&poll_fd, 1, shell_wait_ms(timer_ns < until_ns ? timer_ns : until_ns, sys_clock_ns()));
 }
 
+/* A peer that doesn't take any more may have said why before. An end after that is no end in order. */
+static shell_result_t shell_fail_to_send(shell_t *shell, transport_t *t, shell_until_cb until, void *ctx)
+{
+	int error = shell->error;
+	shell->has_eof = true;
+	while (!transport_is_datagram(t) && shell_receive_piece(shell, t) == STEP_OK && !until(ctx)) {}
+	shell->error = error;
+	return until(ctx) ? SHELL_DONE : transport_state(t) == TRANSPORT_ENDED ? SHELL_ENDED : SHELL_SEND;
+}
+
 shell_result_t shell_run(shell_t *shell, transport_t *t, shell_until_cb until, void *ctx, uint64_t until_ns)
 {
 	for (;;) {
 		step_t sending = shell_send_pending(shell, t);
 		if (sending == STEP_FAILED) {
-			return SHELL_SEND;
+			return shell_fail_to_send(shell, t, until, ctx);
 		}
 		if (until(ctx)) {
 			return SHELL_DONE;

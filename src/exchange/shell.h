@@ -15,6 +15,7 @@ typedef struct {
 	int fd; /* owned; -1: none */
 	bool is_connected;
 	bool has_eof;
+	int error;                /* errno of the system call that failed last */
 	exchange_address_t peer;  /* where datagrams go on a socket that isn't connected */
 	exchange_address_t stray; /* of the last datagram from somebody else */
 	uint8_t prefix[64];       /* PROXYv2 header: before each datagram, or before the first byte of a stream */
@@ -26,9 +27,9 @@ typedef enum {
 	SHELL_DONE,    /* the condition holds */
 	SHELL_ENDED,   /* the transport has ended; what was pending is sent */
 	SHELL_TIMEOUT, /* until_ns has come */
-	SHELL_SEND,    /* errno of the system call */
-	SHELL_RECEIVE,
-	SHELL_SOURCE, /* a datagram from somebody else was dropped: shell->stray */
+	SHELL_SEND,    /* a system call failed: shell->error */
+	SHELL_RECEIVE, /* the same */
+	SHELL_SOURCE,  /* a datagram from somebody else was dropped: shell->stray */
 } shell_result_t;
 
 /** Is the condition fulfilled that the shell runs for? */

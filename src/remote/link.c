@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/remote/link.h"
 
+#include "src/transport/tcp_buffer.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,14 +250,11 @@ void link_note_received(link_t *link, size_t len, uint64_t now_ms, uint64_t now_
 {
 	assert(len <= link->in_max - link->in_len);
 	size_t at = 0;
+	knot_bytes_t message;
 	link->in_len += len;
-	while (link->in_len - at >= 2 && link->count > 0) {
-		size_t size = load_be16(link->in + at);
-		if (link->in_len - at - 2 < size) {
-			break;
-		}
-		link_read(link, (knot_bytes_t){ link->in + at + 2, size }, now_ms, now_s, ended, ctx);
-		at += 2 + size;
+	knot_bytes_t all = { link->in, link->in_len };
+	while (link->count > 0 && tcp_frame_next(all, &at, &message) == TCP_FRAME_WHOLE) {
+		link_read(link, message, now_ms, now_s, ended, ctx);
 	}
 	if (link->count == 0) {
 		at = link->in_len; /* it belongs to no question */

@@ -105,15 +105,21 @@ static transport_end_t tls_layer_handshake_end(const tls_layer_t *layer, int cod
 	}
 }
 
+/* GnuTLS has several names for an end that comes too early. */
+static const char *tls_layer_error_text(transport_end_t end, int code)
+{
+	return gnutls_strerror(end == TRANSPORT_END_CUT ? GNUTLS_E_PREMATURE_TERMINATION : code);
+}
+
 static void tls_layer_fail_handshake(tls_layer_t *layer, transport_t *owner, int code)
 {
+	transport_end_t end = tls_layer_handshake_end(layer, code);
 	if (code == GNUTLS_E_FATAL_ALERT_RECEIVED) {
 		tls_layer_note_alert(layer);
 	} else {
 		(void)gnutls_alert_send_appropriate(layer->session, code);
 	}
-	transport_stop(owner, tls_layer_handshake_end(layer, code), "TLS, handshake failed (%s)",
-			gnutls_strerror(code));
+	transport_stop(owner, end, "TLS, handshake failed (%s)", tls_layer_error_text(end, code));
 }
 
 static void tls_layer_note_open(tls_layer_t *layer)
@@ -195,8 +201,8 @@ static void tls_layer_fail_read(tls_layer_t *layer, transport_t *owner, int code
 	} else {
 		(void)gnutls_alert_send_appropriate(layer->session, code);
 	}
-	transport_stop(owner, tls_layer_read_end(layer, code), "TLS, failed to receive reply (%s)",
-			gnutls_strerror(code));
+	transport_end_t end = tls_layer_read_end(layer, code);
+	transport_stop(owner, end, "TLS, failed to receive reply (%s)", tls_layer_error_text(end, code));
 }
 
 /* A server's: GnuTLS has kept it, within its own bound. */

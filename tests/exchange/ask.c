@@ -84,6 +84,16 @@ static void ask_set_pin(const char *value)
 	trust_params.pin_count++;
 }
 
+static void ask_set_cert(const char *value)
+{
+	trust_params.cert_file = value;
+}
+
+static void ask_set_key(const char *value)
+{
+	trust_params.key_file = value;
+}
+
 static void ask_set_ocsp(const char *value)
 {
 	trust_params.ocsp_age_max_s = (uint32_t)atoi(value);
@@ -92,6 +102,11 @@ static void ask_set_ocsp(const char *value)
 static void ask_set_hostname(const char *value)
 {
 	params.hostname = value;
+}
+
+static void ask_set_sni(const char *value)
+{
+	params.sni = value;
 }
 
 static void ask_set_early(const char *value)
@@ -130,8 +145,11 @@ static const struct {
 	{ "timeout", ask_set_timeout },
 	{ "ca", ask_set_ca },
 	{ "pin", ask_set_pin },
+	{ "cert", ask_set_cert },
+	{ "key", ask_set_key },
 	{ "ocsp", ask_set_ocsp },
 	{ "hostname", ask_set_hostname },
+	{ "sni", ask_set_sni },
 	{ "early", ask_set_early },
 	{ "fastopen", ask_set_fast_open },
 	{ "get", ask_set_get },
@@ -184,10 +202,25 @@ static void ask_print_session(const exchange_t *x)
 
 static void ask_print_end(const exchange_t *x, exchange_end_t end)
 {
+	static const char *const names[] = { [EXCHANGE_OK] = "ok",
+		[EXCHANGE_SOCKET] = "socket",
+		[EXCHANGE_BIND] = "bind",
+		[EXCHANGE_CONNECT] = "connect",
+		[EXCHANGE_SEND] = "send",
+		[EXCHANGE_RECEIVE] = "receive",
+		[EXCHANGE_TIMEOUT] = "timeout",
+		[EXCHANGE_CLOSED] = "closed",
+		[EXCHANGE_STREAM] = "stream",
+		[EXCHANGE_HANDSHAKE] = "handshake",
+		[EXCHANGE_UNTRUSTED] = "untrusted",
+		[EXCHANGE_PROTOCOL] = "protocol",
+		[EXCHANGE_HTTP] = "http",
+		[EXCHANGE_SOURCE] = "source",
+		[EXCHANGE_MEMORY] = "memory" };
 	if (end == EXCHANGE_OK) {
-		printf("end 0\n");
+		printf("end ok\n");
 	} else {
-		printf("end %d: %s\n", end, exchange_problem(x));
+		printf("end %s: %s\n", names[end], exchange_problem(x));
 	}
 }
 
@@ -244,12 +277,15 @@ static exchange_t *ask_open(void)
 
 static exchange_t *ask_resume(exchange_t *take_x)
 {
+	static uint8_t room[65536];
 	knot_bytes_t ticket = exchange_ticket(take_x);
 	printf("ticket %s\n", ticket.len > 0 ? "yes" : "no");
-	params.ticket = ticket;
-	exchange_t *x = ask_open();
+	if (ticket.len > 0 && ticket.len <= sizeof(room)) {
+		memcpy(room, ticket.data, ticket.len);
+		params.ticket = (knot_bytes_t){ room, ticket.len };
+	}
 	exchange_free(take_x);
-	return x;
+	return ask_open();
 }
 
 int main(int argc, char **argv)
