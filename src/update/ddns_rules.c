@@ -124,22 +124,24 @@ static knot_err_t rule_add_soa(const ddns_t *ddns, const ddns_rr_t *rr)
 	return rule_is_apex(ddns, rr->owner) && is_newer ? rule_replace(ddns, rr) : KNOT_OK;
 }
 
-static bool rule_see_one(const zone_rr_t *rr, void *ctx)
+/* What a signer has made doesn't count (RFC 2136 3.4.2.2, RFC 4035 2.5): it is made again for what is there then. */
+static bool rule_see_other(const zone_rr_t *rr, void *ctx)
 {
-	(void)rr;
-	(void)ctx;
-	return false;
+	bool *has_other = ctx;
+	*has_other = !knot_rrtype_beside_cname(rr->type);
+	return !*has_other;
 }
 
 static knot_err_t rule_add_cname(const ddns_t *ddns, const ddns_rr_t *rr)
 {
 	knot_err_t err = KNOT_OK;
 	if (!rule_has(ddns, rr->owner, KNOT_TYPE_CNAME, &err) && err == KNOT_OK) {
-		err = zone_txn_each_of(ddns->update->txn, rr->owner, rule_see_one, NULL);
-		if (err != KNOT_ENONODE) {
-			return err; /* KNOT_OK: the name has other data */
+		bool has_other = false;
+		err = zone_txn_each_of(ddns->update->txn, rr->owner, rule_see_other, &has_other);
+		err = err == KNOT_ENONODE ? KNOT_OK : err;
+		if (has_other) {
+			return err;
 		}
-		err = KNOT_OK;
 	}
 	return err == KNOT_OK ? rule_replace(ddns, rr) : err;
 }

@@ -395,7 +395,7 @@ static const row_t rows[] = {
 	{ "+ c 99 CNAME ns\n", FINE, "- c.zone. 60 CNAME ns.zone.; + c.zone. 99 CNAME ns.zone.; ", NULL },
 	{ "+ C 99 CNAME ns2\n", FINE, "- c.zone. 60 CNAME ns.zone.; + c.zone. 99 CNAME ns2.zone.; ", NULL },
 	{ "+ ns 60 CNAME a\n", FINE, SAME, NULL },
-	{ "+ sec 60 CNAME a\n", FINE, SAME, NULL },
+	{ "+ sec 60 CNAME a\n", FINE, "- + sec.zone. 60 CNAME a.zone.; ", NULL }, /* beside NSEC */
 	{ "+ d 60 CNAME a\n", FINE, SAME, NULL },
 	{ "+ x.d 60 CNAME a\n", FINE, SAME, NULL },
 	{ "+ @ 60 CNAME a\n", FINE, SAME, NULL },

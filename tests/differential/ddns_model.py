@@ -3,6 +3,7 @@
 import struct
 
 A, NS, CNAME, SOA, MX, TXT, SIG, DNAME, OPT, RRSIG, NSEC, NSEC3PARAM = 1, 2, 5, 6, 15, 16, 24, 39, 41, 46, 47, 51
+BESIDE_CNAME = {SIG, 25, 30, RRSIG, NSEC}  # with KEY and NXT: RFC 2181 10.1, 4034 3
 IN, NONE, ANY = 1, 254, 255
 NOERROR, FORMERR, SERVFAIL, NXDOMAIN, REFUSED, YXDOMAIN, YXRRSET, NXRRSET, NOTZONE = 0, 1, 2, 3, 5, 6, 7, 8, 10
 META = {0, SIG, OPT, 128, 249, 250, 251, 252, 253, 254, 255}
@@ -140,7 +141,7 @@ class Model:
             if owner == self.zone and 0 < ahead < 2 ** 31:
                 self.rrsets[owner, SOA] = [ttl, {rdata}]
         elif rtype == CNAME:
-            if not there - {CNAME}:
+            if not there - {CNAME, *BESIDE_CNAME}:
                 self.rrsets[owner, CNAME] = [ttl, {rdata}]
         elif CNAME in there:
             pass

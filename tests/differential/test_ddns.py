@@ -227,16 +227,22 @@ def cases(z):
 NOT_IN_KNOT_32 = {"below DNAME", "CNAME below DNAME", "another DNAME", "DNAME above", "DNAME above an empty non-terminal", "DNAME at the apex",
                   "two NSEC3PARAM", "delete NSEC3PARAM below", "MAILB", "type 0", "delete type 0"}
 
+# Knot ignores a CNAME where records of a signer are left, so that one update can't put it in place of other records of a signed zone. RFC 2136 3.4.2.2 is older
+# than signatures; by RFC 4035 2.5 they are no other data.
+NOT_AS_KNOT = {"CNAME beside NSEC"}
+
 
 def random_message(source, zone, is_for_knot):
     """Among few names and data, so that much is there."""
     names = ["", "ns", "ns2", "mail", "c", "d", "ent", "b.ent", "below", "x.below", "sub", "ns.sub", "sec", "p", "q.p", "r.q.p", "x.d"]
     if is_for_knot:
-        names.remove("x.d")
+        names = [name for name in names if name not in ("x.d", "sec")]     # NOT_IN_KNOT_32, NOT_AS_KNOT
     data = {A: [address(i) for i in range(1, 5)], MX: [struct.pack(">H", i) + wire(f"ns.{zone}") for i in (10, 20)],
             TXT: [text("a"), text("b")], CNAME: [wire(f"ns.{zone}"), wire("a.")], NS: [wire(f"ns.{zone}"), wire(f"ns2.{zone}"), wire("ns.other.")],
             SOA: [soa(zone, source.randrange(1, 400))], NSEC: [wire(f"ns.{zone}") + b"\0\1\x40"]}
-    if not is_for_knot:
+    if is_for_knot:
+        del data[NSEC]      # NOT_AS_KNOT
+    else:
         data.update({DNAME: [wire("other."), wire("more.")], NSEC3PARAM: [nsec3param(b""), nsec3param(b"a")]})
     kinds = list(data)
 
@@ -307,7 +313,7 @@ def test_as_knot(directory):
     try:
         for number, name in enumerate(cases("zone.")):
             zone = f"c{number}.zone."
-            if name in NOT_IN_KNOT_32:
+            if name in NOT_IN_KNOT_32 | NOT_AS_KNOT:
                 continue
             prereqs, updates = cases(zone)[name]
             ours = Ours(directory, zone)
