@@ -34,26 +34,27 @@ def check(lib, code):
 
 
 @contextlib.contextmanager
-def transaction(folder, write=False):
-    """(library, transaction, handle of the unnamed database) of the environment in a folder."""
+def transaction(folder, write=False, name=None):
+    """(library, transaction, handle of a database, by its name or the unnamed one) of the environment in a folder."""
     lib = library()
     env, txn, dbi = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_uint()
     check(lib, lib.mdb_env_create(ctypes.byref(env)))
     try:
         lib.mdb_env_set_mapsize(env, ctypes.c_size_t(1 << 30))
+        check(lib, lib.mdb_env_set_maxdbs(env, 1))
         check(lib, lib.mdb_env_open(env, os.fsencode(folder), 0 if write else RDONLY, 0o660))
         check(lib, lib.mdb_txn_begin(env, None, 0 if write else RDONLY, ctypes.byref(txn)))
-        check(lib, lib.mdb_dbi_open(txn, None, 0, ctypes.byref(dbi)))
+        check(lib, lib.mdb_dbi_open(txn, name and name.encode(), 0, ctypes.byref(dbi)))
         yield lib, txn, dbi
         check(lib, lib.mdb_txn_commit(txn))
     finally:
         lib.mdb_env_close(env)
 
 
-def read(folder):
+def read(folder, name=None):
     """All keys and values."""
     found = {}
-    with transaction(folder) as (lib, txn, dbi):
+    with transaction(folder, name=name) as (lib, txn, dbi):
         cursor, key, value = ctypes.c_void_p(), Val(), Val()
         check(lib, lib.mdb_cursor_open(txn, dbi, ctypes.byref(cursor)))
         code = lib.mdb_cursor_get(cursor, ctypes.byref(key), ctypes.byref(value), FIRST)

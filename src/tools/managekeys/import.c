@@ -73,7 +73,10 @@ done_t keymgr_run_import_pem(const keymgr_t *run)
 		.times = { .publish = run->env.now_s, .active = run->env.now_s } };
 	uint8_t algorithm = attributes.algorithm != 0 ? attributes.algorithm : run->env.policy->algorithm;
 	knot_err_t err = keymgr_time_key(&attributes, &key);
-	err = err == KNOT_OK ? import_read_file(run->arguments[0], text, sizeof(text), &len) : err;
+	if (err != KNOT_OK) {
+		return keymgr_done(err);
+	}
+	err = import_read_file(run->arguments[0], text, sizeof(text), &len);
 	if (err == KNOT_OK) {
 		err = dnssec_key_from_pem((knot_bytes_t){ text, len }, algorithm,
 				keymgr_flags(&attributes, key.is_ksk, run->env.policy->has_adt), &made);

@@ -90,6 +90,31 @@ static knot_err_t keymgr_put_first_salt(const keymgr_t *run, kasp_txn_t *txn)
 	return err == KNOT_ENOENT ? kasp_put_salt(txn, run->env.zone, (knot_bytes_t){ salt, 0 }, 0) : err;
 }
 
+/* With the keys Knot's keymgr saves the TTLs that its policy has; those of the zone only a server knows. */
+static knot_err_t keymgr_put_ttls(const keymgr_t *run, kasp_txn_t *txn)
+{
+	int64_t max_s = run->env.policy->zone_max_ttl_s, key_s = run->env.policy->dnskey_ttl_s;
+	bool is_known = max_s != CONF_POLICY_UNSET && key_s != CONF_POLICY_UNSET;
+	return is_known ? kasp_put_ttls(txn, run->env.zone, (uint32_t)max_s, (uint32_t)key_s) : KNOT_OK;
+}
+
+/* What is saved with keys, after keys were removed. */
+static knot_err_t keymgr_save_rest(const keymgr_t *run)
+{
+	kasp_txn_t *txn;
+	knot_err_t err = kasp_begin(run->kasp, true, &txn);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = keymgr_put_first_salt(run, txn);
+	err = err == KNOT_OK ? keymgr_put_ttls(run, txn) : err;
+	if (err == KNOT_OK) {
+		return kasp_commit(txn);
+	}
+	kasp_abort(txn);
+	return err;
+}
+
 knot_err_t keymgr_put_key(const keymgr_t *run, const kasp_key_t *key, const char *shared_policy)
 {
 	kasp_txn_t *txn;
@@ -99,6 +124,7 @@ knot_err_t keymgr_put_key(const keymgr_t *run, const kasp_key_t *key, const char
 	}
 	err = kasp_put_key(txn, run->env.zone, key);
 	err = err == KNOT_OK ? keymgr_put_first_salt(run, txn) : err;
+	err = err == KNOT_OK ? keymgr_put_ttls(run, txn) : err;
 	err = err == KNOT_OK && shared_policy != NULL ? kasp_put_shared(txn, shared_policy, run->env.zone, key->id)
 						      : err;
 	if (err == KNOT_OK) {
@@ -318,7 +344,23 @@ static done_t keymgr_run_delete_old(const keymgr_t *run)
 		}
 	}
 	keys_set_done(&set);
-	return keymgr_done(err);
+	return keymgr_done(err == KNOT_OK ? keymgr_save_rest(run) : err);
+}
+
+/* The key alone: what else is saved with keys is of the zone from which it comes. */
+static knot_err_t keymgr_share_key(const keymgr_t *run, const kasp_key_t *key)
+{
+	kasp_txn_t *txn;
+	knot_err_t err = kasp_begin(run->kasp, true, &txn);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = kasp_put_key(txn, run->env.zone, key);
+	if (err == KNOT_OK) {
+		return kasp_commit(txn);
+	}
+	kasp_abort(txn);
+	return err;
 }
 
 static done_t keymgr_run_share(const keymgr_t *run)
@@ -340,7 +382,7 @@ static done_t keymgr_run_share(const keymgr_t *run)
 	knot_name_lower(from, wire);
 	err = keymgr_read_keys(run->kasp, from, &set);
 	err = err == KNOT_OK ? keymgr_find(&set, run->arguments[0], &index) : err;
-	err = err == KNOT_OK ? keymgr_put_key(run, &set.keys[index], NULL) : err;
+	err = err == KNOT_OK ? keymgr_share_key(run, &set.keys[index]) : err;
 	keys_set_done(&set);
 	return keymgr_done(err);
 }
