@@ -144,3 +144,25 @@ def test_same_commands(tmp_path, pems, seed):
         for how in ([], ["-e"], ["-j"]):
             lists = [place.run(whose, *how, zone, "list") for place in places for whose in ("ours", "debians")]
             assert all(said[1] == lists[1][1] for said in lists[1::2]), (zone, how, lists)
+
+
+def test_offline_records(tmp_path, pems):
+    """What a signed key response says is stored, listed and removed as the same bytes, by either program."""
+    clock, dice = Clock(tmp_path / "clock", BEGIN), random.Random(SEED)
+    zone, signer = ZONES[0], Place(tmp_path / "signer", "ours", clock)
+    zsk, ksk = next(pem for pem in pems if pem[1:3] == ("13", "ZSK")), next(pem for pem in pems if pem[1:3] == ("13", "KSK"))
+    for path, algorithm, role, _ in (zsk, ksk):
+        assert signer.do(dice, zone, "import-pem", str(path), f"algorithm={algorithm}", f"{role.lower()}=yes")[0] == 0
+    (tmp_path / "request").write_text(signer.do(dice, zone, "generate-ksr", "+30d")[1])
+    (tmp_path / "response").write_text(signer.do(dice, zone, "sign-ksr", str(tmp_path / "request"))[1])
+    places = [Place(tmp_path / who, who, clock) for who in ("ours", "debians", "both")]
+    commands = [["import-pem", str(zsk[0]), "algorithm=13"], ["import-skr", str(tmp_path / "response")], ["show-offline"], ["show-offline", "+5d", "+20d"],
+                ["del-offline", "+5d", "+20d"], ["show-offline"], ["import-skr", str(tmp_path / "response")], ["del-offline", str(BEGIN - 10), "+100d"]]    # from 0 on, 3.2 removes nothing
+    counts = []
+    for words in commands:
+        said = [place.do(dice, zone, *words) for place in places]
+        assert said[0] == said[1] == said[2] and said[0][0] == 0, (words, said)
+        records = [place.records() for place in places]
+        assert records[0] == records[1] == records[2], words
+        counts.append(sum(1 for key in records[0] if key[0] == 7))
+    assert counts[1] >= 3 and counts[4] < counts[1] and counts[6] == counts[1] and counts[-1] == 0, counts
