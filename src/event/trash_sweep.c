@@ -18,6 +18,7 @@ static bool trash_is_due(server_t *server, uint64_t now_s)
 /* The keystores of a zone that isn't configured any more are the default ones. */
 static knot_err_t trash_discard(const zone_keys_env_t *like, const keys_trash_item_t *item)
 {
+	const conf_keystore_t *failed;
 	conf_zone_t zone = { .policy = { .count = 0 } };
 	size_t index;
 	zone_keys_env_t env = *like;
@@ -26,7 +27,12 @@ static knot_err_t trash_discard(const zone_keys_env_t *like, const keys_trash_it
 		zone = conf_zone(env.conf, index);
 	}
 	env.policy = conf_zone_policy(env.conf, &zone);
-	return keys_trash_discard(&env, item->trash.id);
+	knot_err_t err = keys_trash_discard(&env, item->trash.id, &failed);
+	if (err != KNOT_OK && failed != NULL) {
+		log_server(LOG_WARNING, "keystore %s, attempt to remove key %s failed (%s)",
+				failed->id[0] != '\0' ? failed->id : "default", item->trash.id, knot_strerror(err));
+	}
+	return err;
 }
 
 void trash_sweep(server_t *server, const zone_keys_env_t *like)
@@ -41,12 +47,7 @@ void trash_sweep(server_t *server, const zone_keys_env_t *like)
 			continue;
 		}
 		knot_err_t failed = trash_discard(like, &trash.items[i]);
-		if (failed != KNOT_OK) {
-			log_zone(LOG_WARNING, knot_name_of(trash.items[i].zone),
-					"DNSSEC, attempt to remove key %s failed (%s)", trash.items[i].trash.id,
-					knot_strerror(failed));
-			err = failed;
-		}
+		err = failed != KNOT_OK ? failed : err;
 	}
 	keys_trash_done(&trash);
 	if (err != KNOT_OK) {

@@ -304,17 +304,20 @@ static bool kasp_look_for_use(knot_bytes_t key, knot_bytes_t value, void *ctx, k
 	return !use->is_used;
 }
 
+knot_err_t kasp_is_used(kasp_txn_t *txn, const char *id, bool *ret_is_used)
+{
+	static const uint8_t all[] = { KASP_KEY };
+	kasp_use_t use = { .id = id };
+	knot_err_t err = kasp_walk(txn, all, sizeof(all), kasp_look_for_use, &use);
+	*ret_is_used = use.is_used;
+	return err;
+}
+
 knot_err_t kasp_drop_key(kasp_txn_t *txn, knot_name_t zone, const char *id, bool *ret_is_used)
 {
 	uint8_t at[KASP_DB_KEY_MAX];
-	static const uint8_t all[] = { KASP_KEY };
 	knot_err_t err = kasp_del(txn, at, kasp_db_key(KASP_KEY, zone, id, at));
-	kasp_use_t use = { .id = id };
-	err = err == KNOT_OK ? kasp_walk(txn, all, sizeof(all), kasp_look_for_use, &use) : err;
-	if (err == KNOT_OK) {
-		*ret_is_used = use.is_used;
-	}
-	return err;
+	return err == KNOT_OK ? kasp_is_used(txn, id, ret_is_used) : err;
 }
 
 typedef struct {
@@ -476,6 +479,17 @@ static bool kasp_copy_record(knot_bytes_t key, knot_bytes_t value, void *ctx, kn
 	return *ret_err == KNOT_OK;
 }
 
+/* What is in use isn't trash. */
+static bool kasp_empty_trash_of_record(knot_bytes_t key, knot_bytes_t value, void *ctx, knot_err_t *ret_err)
+{
+	knot_name_t zone;
+	const char *id;
+	(void)value;
+	*ret_err = kasp_db_key_read(key, &zone, &id);
+	*ret_err = *ret_err == KNOT_OK ? kasp_empty_trash_of(ctx, id) : *ret_err;
+	return *ret_err == KNOT_OK;
+}
+
 /* Keys first. */
 static const uint8_t zone_kinds[] = { KASP_KEY, KASP_SALT, KASP_SALT_TIME, KASP_PRIMARY_SERIAL, KASP_SIGNED_SERIAL,
 	KASP_OFFLINE, KASP_TTLS };
@@ -505,7 +519,8 @@ knot_err_t kasp_copy_zone(kasp_txn_t *from, kasp_txn_t *to, knot_name_t zone, bo
 		err = kasp_del_all(to, prefix, len);
 		err = err == KNOT_OK ? kasp_walk(from, prefix, len, kasp_copy_record, to) : err;
 	}
-	return err;
+	size_t len = kasp_db_key(KASP_KEY, zone, NULL, prefix);
+	return err == KNOT_OK ? kasp_walk(from, prefix, len, kasp_empty_trash_of_record, to) : err;
 }
 
 /* ---- Records that are signed offline ---- */
@@ -606,9 +621,13 @@ knot_err_t kasp_put_trash(kasp_txn_t *txn, knot_name_t zone, const kasp_trash_t 
 	return kasp_put(txn, at, kasp_db_trash_key(trash->id, zone, at), value, sizeof(value));
 }
 
-knot_err_t kasp_drop_trash(kasp_txn_t *txn, knot_name_t zone, const char *id)
+knot_err_t kasp_take_trash(
+		kasp_txn_t *txn, knot_name_t zone, const char *id, kasp_trash_t *ret_trash, bool *ret_is_used)
 {
 	uint8_t at[KASP_DB_KEY_MAX];
-	knot_err_t err = kasp_del(txn, at, kasp_db_trash_key(id, zone, at));
-	return err == KNOT_ENOENT ? KNOT_OK : err;
+	MDB_val value;
+	knot_err_t err = kasp_get(txn, at, kasp_db_trash_key(id, zone, at), &value);
+	err = err == KNOT_OK ? kasp_trash_read(id, (knot_bytes_t){ value.mv_data, value.mv_size }, ret_trash) : err;
+	err = err == KNOT_OK ? kasp_del(txn, at, kasp_db_trash_key(id, zone, at)) : err;
+	return err == KNOT_OK ? kasp_is_used(txn, id, ret_is_used) : err;
 }

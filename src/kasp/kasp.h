@@ -59,6 +59,9 @@ KNOT_MUST_USE knot_err_t kasp_put_key(kasp_txn_t *txn, knot_name_t zone, const k
 /** Take a key out of a zone. *ret_is_used: other zones have it, too. KNOT_ENOENT: the zone doesn't have it. */
 KNOT_MUST_USE knot_err_t kasp_drop_key(kasp_txn_t *txn, knot_name_t zone, const char *id, bool *ret_is_used);
 
+/** Whether any zone has the key. */
+KNOT_MUST_USE knot_err_t kasp_is_used(kasp_txn_t *txn, const char *id, bool *ret_is_used);
+
 /** Visit the names of all zones that have keys, each once, in the order of their wire form. */
 KNOT_MUST_USE knot_err_t kasp_each_zone(kasp_txn_t *txn, void (*visit)(knot_name_t zone, void *ctx), void *ctx);
 
@@ -88,7 +91,7 @@ KNOT_MUST_USE knot_err_t kasp_put_ttls(kasp_txn_t *txn, knot_name_t zone, uint32
 /* ---- All that is kept of a zone ---- */
 
 /** Copy it to another database, in place of what that has of the zone: keys, and unless `only_keys` salt, serials, TTLs
- * and offline records. KNOT_ENOENT: there is nothing. KNOT_ESPACE, KNOT_EFILE. */
+ * and offline records. Trash records of its keys go there. KNOT_ENOENT: there is nothing. KNOT_ESPACE, KNOT_EFILE. */
 KNOT_MUST_USE knot_err_t kasp_copy_zone(kasp_txn_t *from, kasp_txn_t *to, knot_name_t zone, bool only_keys);
 
 /** Remove it, but for the keys. That there is nothing is no failure. */
@@ -119,5 +122,7 @@ typedef bool (*kasp_trash_cb)(knot_name_t zone, const kasp_trash_t *trash, void 
 KNOT_MUST_USE knot_err_t kasp_each_trash(kasp_txn_t *txn, kasp_trash_cb visit, void *ctx);
 KNOT_MUST_USE knot_err_t kasp_put_trash(kasp_txn_t *txn, knot_name_t zone, const kasp_trash_t *trash);
 
-/** That there is none is no failure. */
-KNOT_MUST_USE knot_err_t kasp_drop_trash(kasp_txn_t *txn, knot_name_t zone, const char *id);
+/** Remove a record, and give what it had. *ret_is_used: a zone has the key all the same. KNOT_ENOENT: there is none.
+ * KNOT_EMALF. */
+KNOT_MUST_USE knot_err_t kasp_take_trash(
+		kasp_txn_t *txn, knot_name_t zone, const char *id, kasp_trash_t *ret_trash, bool *ret_is_used);

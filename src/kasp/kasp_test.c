@@ -208,8 +208,18 @@ static void test_store(void **state)
 	assert_int_equal(kasp_drop_key(txn, knot_name_of(other), a.id, &is_used), KNOT_OK);
 	assert_int_equal(kasp_drop_key(txn, knot_name_of(child), a.id, &is_used), KNOT_OK);
 	assert_false(is_used);
-	assert_int_equal(kasp_drop_trash(txn, knot_name_of(example), kept.id), KNOT_OK);
-	assert_int_equal(kasp_drop_trash(txn, knot_name_of(example), kept.id), KNOT_OK);
+	kasp_trash_t taken;
+	is_used = true;
+	assert_int_equal(kasp_take_trash(txn, knot_name_of(example), kept.id, &taken, &is_used), KNOT_OK);
+	assert_int_equal(taken.discard_s, 77);
+	assert_string_equal(taken.id, kept.id);
+	assert_false(is_used);
+	assert_int_equal(kasp_take_trash(txn, knot_name_of(example), kept.id, &taken, &is_used), KNOT_ENOENT);
+	/* As databases have it that others wrote. */
+	memset(kept.id, 'b', DNSSEC_KEY_ID_LEN);
+	assert_int_equal(kasp_put_trash(txn, knot_name_of(child), &kept), KNOT_OK);
+	assert_int_equal(kasp_take_trash(txn, knot_name_of(child), kept.id, &taken, &is_used), KNOT_OK);
+	assert_true(is_used);
 	kasp_abort(txn);
 	kasp_close(kasp);
 	dnssec_key_free(made);

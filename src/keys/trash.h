@@ -22,8 +22,13 @@ typedef struct {
 /** Read all of it, or (zone.len not 0) what a zone has there, in order of ids. KNOT_ENOMEM, KNOT_EFILE. */
 KNOT_MUST_USE knot_err_t keys_trash_read(kasp_t *kasp, knot_name_t zone, keys_trash_t *ret_trash);
 
-/** Remove the private key of a deleted key of the zone from its keystores, then what is noted of it. That the private
- * key isn't there any more is no failure. Errors of zone_keys_remove_private(); the note stays then. */
-KNOT_MUST_USE knot_err_t keys_trash_discard(const zone_keys_env_t *env, const char *id);
+/**
+ * Remove what is noted of a deleted key of the zone, and its private key from the zone's keystores, or, if none of them
+ * has it, from the others of the configuration. A key that a zone has again stays, as does one that isn't in the trash
+ * any more; neither is a failure, nor is a private key that is gone already. *ret_failed: the keystore that an error is
+ * of; NULL: it is of the database. Errors of dnssec_store_open() and dnssec_store_remove(): the note is there again.
+ */
+KNOT_MUST_USE knot_err_t keys_trash_discard(
+		const zone_keys_env_t *env, const char *id, const conf_keystore_t **ret_failed);
 
 void keys_trash_done(keys_trash_t *trash);

@@ -130,18 +130,18 @@ static knot_err_t zone_keys_remove_from(const dnssec_store_t *store, const char 
 	return err == KNOT_OK ? KNOT_ENOENT : err;
 }
 
-knot_err_t zone_keys_remove_private(const zone_keys_env_t *env, const char *id)
+knot_err_t zone_keys_remove_private(const zone_keys_env_t *env, const char *id, const conf_keystore_t **ret_failed)
 {
-	const conf_keystore_t *failed;
 	bool is_removed = false;
-	knot_err_t err = zone_keys_try_stores(env, id, zone_keys_remove_from, &is_removed, &failed);
+	knot_err_t err = zone_keys_try_stores(env, id, zone_keys_remove_from, &is_removed, ret_failed);
 	return err == KNOT_ENOENT && is_removed ? KNOT_OK : err;
 }
 
 /* A private key that stays does no harm. */
 static void zone_keys_try_remove(const zone_keys_env_t *env, const char *id)
 {
-	knot_err_t err = zone_keys_remove_private(env, id);
+	const conf_keystore_t *failed;
+	knot_err_t err = zone_keys_remove_private(env, id, &failed);
 	(void)err;
 }
 
@@ -352,8 +352,9 @@ static knot_err_t zone_keys_delete(const zone_keys_env_t *env, kasp_txn_t *txn, 
 {
 	bool is_used = false;
 	knot_err_t err = kasp_drop_key(txn, env->zone, key->id, &is_used);
-	*ret_is_private_gone = err == KNOT_OK && !is_used && trash_delay_s == 0;
-	if (err != KNOT_OK || is_used || trash_delay_s == 0) {
+	bool has_private = !key->is_public_only;
+	*ret_is_private_gone = err == KNOT_OK && !is_used && has_private && trash_delay_s == 0;
+	if (err != KNOT_OK || is_used || !has_private || trash_delay_s == 0) {
 		return err == KNOT_ENOENT ? KNOT_OK : err;
 	}
 	kasp_trash_t trash = { .discard_s = env->now_s + trash_delay_s,
@@ -361,7 +362,8 @@ static knot_err_t zone_keys_delete(const zone_keys_env_t *env, kasp_txn_t *txn, 
 		.tag = key->tag,
 		.algorithm = key->algorithm,
 		.is_ksk = key->is_ksk,
-		.is_zsk = key->is_zsk };
+		.is_zsk = key->is_zsk,
+		.is_for_later = key->is_for_later };
 	memcpy(trash.id, key->id, sizeof(trash.id));
 	return kasp_put_trash(txn, env->zone, &trash);
 }

@@ -122,8 +122,10 @@ const conf_keystore_t *zone_keys_find_store(const zone_keys_env_t *env, const ch
 /** Take a key out of the zone. Its private key goes, or is noted as trash, unless another zone has it. KNOT_ENOENT. */
 KNOT_MUST_USE knot_err_t zone_keys_drop(const zone_keys_env_t *env, const kasp_key_t *key, uint32_t trash_delay_s);
 
-/** Remove a private key from all keystores of the zone. KNOT_ENOENT: none had it. Other errors as of opening. */
-KNOT_MUST_USE knot_err_t zone_keys_remove_private(const zone_keys_env_t *env, const char *id);
+/** Remove a private key from all keystores of the zone. KNOT_ENOENT: none had it. Other errors as of opening:
+ * *ret_failed is the first keystore that failed. */
+KNOT_MUST_USE knot_err_t zone_keys_remove_private(
+		const zone_keys_env_t *env, const char *id, const conf_keystore_t **ret_failed);
 
 /** Copy a private key from the zone's keystores to a folder, as it is. KNOT_ENOENT: none has it. KNOT_ENOTSUP: it is in
  * a token. */

@@ -111,8 +111,9 @@ done_t keymgr_run_trash_discard(const keymgr_t *run)
 	knot_err_t err = trash_read(run, &trash);
 	for (size_t i = 0; i < trash.count && err == KNOT_OK; i++) {
 		if (is_all || strcmp(trash.items[i].trash.id, id) == 0) {
+			const conf_keystore_t *failed;
 			zone_keys_env_t env = keymgr_env_of(run, knot_name_of(trash.items[i].zone));
-			err = keys_trash_discard(&env, trash.items[i].trash.id);
+			err = keys_trash_discard(&env, trash.items[i].trash.id, &failed);
 			is_found = true;
 		}
 	}
