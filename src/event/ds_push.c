@@ -134,6 +134,7 @@ static knot_err_t ds_push_make(ds_push_t *push)
 
 /* ---- Answers ---- */
 
+/* The zone is the one that was asked for: what else an answer has needn't even be an ancestor of the child. */
 static void ds_push_find_parent(ds_push_t *push, knot_bytes_t bytes)
 {
 	knot_message_t message;
@@ -142,7 +143,8 @@ static void ds_push_find_parent(ds_push_t *push, knot_bytes_t bytes)
 		return;
 	}
 	while (!push->is_found && knot_message_next(&message, &rr)) {
-		if (rr.section == KNOT_SECTION_ANSWER && rr.type == KNOT_TYPE_SOA) {
+		if (rr.section == KNOT_SECTION_ANSWER && rr.type == KNOT_TYPE_SOA &&
+				knot_name_eq(rr.owner, push->base.request.query.zone)) {
 			memcpy(push->parent_wire, rr.owner.wire, rr.owner.len);
 			push->parent = (knot_name_t){ push->parent_wire, rr.owner.len, rr.owner.label_count };
 			push->is_found = true;

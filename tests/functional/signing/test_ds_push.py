@@ -2,9 +2,13 @@
 """ds-push: DS records are sent to the parent when CDS records come. Knot DNS passes all but those marked `ours`."""
 import re
 
+import dns.message
+import dns.opcode
+import dns.rrset
 import pytest
 
 from functional.signing.test_submission import ACL, CHILD, PARENT
+from harness.fake import FakeServer
 
 pytestmark = pytest.mark.core
 
@@ -107,3 +111,18 @@ def test_all_is_removed(make_knotd):
     child.knotc("reload")
     child.wait(lambda: cds_of(child) == {"0 0 0 00"}, what="the CDS record that says so")
     child.wait(lambda: not ds_of(parent), what="no DS record")
+
+
+@pytest.mark.ours
+def test_another_zone_in_the_answer(make_knotd):
+    """The update is for the zone that was asked for: an SOA record of any other name in the answer chooses nothing."""
+    def answer(query):
+        reply = dns.message.make_response(query)
+        if query.opcode() == dns.opcode.QUERY:
+            reply.answer.append(dns.rrset.from_text("victim.example.", 7, "IN", "SOA", "ns1. admin. 1 2 3 4 5"))
+        return reply
+
+    parent = FakeServer(answer)
+    child = start_child(make_knotd, [parent])
+    child.wait_log("DS push.*unable to query parent SOA")
+    assert not [query for query in parent.asked if query.opcode() == dns.opcode.UPDATE]
