@@ -192,6 +192,7 @@ static void ds_check_begin(server_t *server, entry_t *entry)
 	ds_check_ask(run, 0);
 }
 
+/* The key that was asked about, and no other one that may wait by now. KNOT_ENOREADY: it doesn't wait any more. */
 static knot_err_t ds_check_confirm(server_t *server, entry_t *entry, const ds_check_t *run)
 {
 	const zone_contents_t *contents = zone_contents(entry_zone(entry));
@@ -199,14 +200,17 @@ static knot_err_t ds_check_confirm(server_t *server, entry_t *entry, const ds_ch
 	if (contents == NULL) {
 		return KNOT_OK;
 	}
-	knot_err_t err = signing_confirm(
-			server, entry_zone(entry), contents, delay_s < UINT32_MAX ? (uint32_t)delay_s : UINT32_MAX);
+	knot_err_t err = signing_confirm(server, entry_zone(entry), contents, &run->keys.ready,
+			delay_s < UINT32_MAX ? (uint32_t)delay_s : UINT32_MAX);
+	uint64_t wait_ms = run->interval_s * UINT64_C(1000);
+	sys_mutex_lock(&server->jobs.lock);
 	if (err == KNOT_OK) {
-		sys_mutex_lock(&server->jobs.lock);
 		(void)jobs_ask(&server->jobs, entry, EVENT_DNSSEC, 0);
-		sys_mutex_unlock(&server->jobs.lock);
+	} else if (err != KNOT_ENOREADY && err != KNOT_ENOTSUP) {
+		(void)jobs_plan(&server->jobs, entry, EVENT_DS_CHECK, sys_clock_ms() + wait_ms, 0);
 	}
-	return err == KNOT_ENOREADY || err == KNOT_ENOTSUP ? KNOT_OK : err;
+	sys_mutex_unlock(&server->jobs.lock);
+	return err == KNOT_ENOTSUP ? KNOT_OK : err;
 }
 
 knot_err_t server_run_ds_check(server_t *server, entry_t *entry, unsigned how, job_outcome_t *outcome)
@@ -216,14 +220,15 @@ knot_err_t server_run_ds_check(server_t *server, entry_t *entry, unsigned how, j
 	outcome->load = LOAD_UNCHANGED;
 	outcome->keeps_result = true;
 	ds_check_t *run = (ds_check_t *)question_take(server, entry_name(entry), EVENT_DS_CHECK, &is_busy);
-	if (run == NULL && !is_busy) {
-		ds_check_begin(server, entry);
+	knot_err_t err = run == NULL && !is_busy ? KNOT_ENOREADY : KNOT_OK;
+	if (run != NULL) {
+		err = ds_check_confirm(server, entry, run);
+		question_free(&run->base);
 	}
-	if (run == NULL) {
+	if (err == KNOT_ENOREADY) {
+		ds_check_begin(server, entry);
 		return KNOT_OK;
 	}
-	knot_err_t err = ds_check_confirm(server, entry, run);
-	question_free(&run->base);
 	return err;
 }
 

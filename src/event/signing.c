@@ -432,40 +432,6 @@ knot_err_t signing_begin(const signing_ask_t *ask, char *reason, signing_t **ret
 	return KNOT_OK;
 }
 
-knot_err_t signing_confirm(server_t *server, zone_t *zone, const zone_contents_t *contents, uint32_t delay_s)
-{
-	signing_t *signing;
-	knot_err_t err = signing_new(server, zone, true, &signing);
-	if (err != KNOT_OK || signing == NULL) {
-		return err == KNOT_OK ? KNOT_ENOTSUP : err;
-	}
-	zone_keys_env_t *env = &signing->env;
-	err = signing_kasp(server, &env->kasp);
-	err = err == KNOT_OK ? signing_find_times(signing, contents) : err;
-	err = err == KNOT_OK ? zone_keys_load(env, &signing->keys) : err;
-	err = err == KNOT_OK ? keys_confirm(&signing->keys.set, env->now_s, delay_s) : err;
-	err = err == KNOT_OK ? zone_keys_save(env, &signing->keys, &signing->times, &signing->outcome) : err;
-	if (err == KNOT_OK) {
-		log_zone(LOG_NOTICE, env->zone, "DNSSEC, KSK submission, confirmed");
-	}
-	signing_free(signing);
-	return err;
-}
-
-const update_signing_t *signing_of(const signing_t *signing)
-{
-	return signing != NULL ? &signing->update : NULL;
-}
-
-knot_err_t signing_check_keys(
-		const signing_t *signing, const zone_contents_t *served, const zone_contents_t *next, char *reason)
-{
-	if (signing == NULL || signing->env.policy->unsafe.bits != 0) {
-		return KNOT_OK;
-	}
-	return key_rail_check(&signing->env, &signing->keys, &signing->times, served, next, reason);
-}
-
 /* ---- Keys that parents know ---- */
 
 static void signing_pick_keys(const signing_t *signing, signing_keys_t *keys)
@@ -485,6 +451,58 @@ static void signing_pick_keys(const signing_t *signing, signing_keys_t *keys)
 			keys->leaving.len = keys_dnskey(key, false, keys->leaving.rdata);
 		}
 	}
+}
+
+/* KNOT_ETRYAGAIN: somebody else has changed the keys meanwhile. */
+static knot_err_t signing_try_confirm(signing_t *signing, const signing_dnskey_t *only, uint32_t delay_s)
+{
+	zone_keys_t *keys = &signing->keys;
+	signing_keys_t known = { .ready = { .len = 0 } };
+	zone_keys_done(keys);
+	knot_err_t err = zone_keys_load(&signing->env, keys);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	signing_pick_keys(signing, &known);
+	bool is_wanted = only == NULL ||
+			 (only->len == known.ready.len && memcmp(only->rdata, known.ready.rdata, only->len) == 0);
+	err = is_wanted ? keys_confirm(&keys->set, signing->env.now_s, delay_s) : KNOT_ENOREADY;
+	return err == KNOT_OK ? zone_keys_save(&signing->env, keys, &signing->times, &signing->outcome) : err;
+}
+
+knot_err_t signing_confirm(server_t *server, zone_t *zone, const zone_contents_t *contents,
+		const signing_dnskey_t *only, uint32_t delay_s)
+{
+	signing_t *signing;
+	knot_err_t err = signing_new(server, zone, true, &signing);
+	if (err != KNOT_OK || signing == NULL) {
+		return err == KNOT_OK ? KNOT_ENOTSUP : err;
+	}
+	err = signing_kasp(server, &signing->env.kasp);
+	err = err == KNOT_OK ? signing_find_times(signing, contents) : err;
+	err = err == KNOT_OK ? KNOT_ETRYAGAIN : err;
+	for (unsigned i = 0; err == KNOT_ETRYAGAIN && i < TRIES_MAX; i++) {
+		err = signing_try_confirm(signing, only, delay_s);
+	}
+	if (err == KNOT_OK) {
+		log_zone(LOG_NOTICE, signing->env.zone, "DNSSEC, KSK submission, confirmed");
+	}
+	signing_free(signing);
+	return err;
+}
+
+const update_signing_t *signing_of(const signing_t *signing)
+{
+	return signing != NULL ? &signing->update : NULL;
+}
+
+knot_err_t signing_check_keys(
+		const signing_t *signing, const zone_contents_t *served, const zone_contents_t *next, char *reason)
+{
+	if (signing == NULL || signing->env.policy->unsafe.bits != 0) {
+		return KNOT_OK;
+	}
+	return key_rail_check(&signing->env, &signing->keys, &signing->times, served, next, reason);
 }
 
 bool signing_find_keys(server_t *server, zone_t *zone, signing_keys_t *ret_keys)

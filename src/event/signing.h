@@ -54,16 +54,17 @@ KNOT_MUST_USE knot_err_t signing_check_keys(
 /** End it: log what came of it, and plan the next run. err: of the commit. NULL: nothing happens. */
 void signing_end(signing_t *take_signing, knot_err_t err, const update_t *update, const update_effects_t *effects);
 
-/** Note in the key database that the parent has the DS of the KSK that is ready. contents: what is served. delay_s: as
- * keys_confirm(). KNOT_ENOREADY, KNOT_ENOTSUP: the zone isn't signed; errors of the key database. */
-KNOT_MUST_USE knot_err_t signing_confirm(
-		server_t *server, zone_t *zone, const zone_contents_t *contents, uint32_t delay_s);
-
 /** A DNSKEY record. len 0: none. */
 typedef struct {
 	uint8_t rdata[DNSSEC_KEY_RDATA_MAX];
 	size_t len;
 } signing_dnskey_t;
+
+/** Note in the key database that the parent has the DS of the KSK that is ready. contents: what is served. only: that
+ * must be this key; NULL: whichever is ready. delay_s: as keys_confirm(). KNOT_ENOREADY. KNOT_ENOTSUP: the zone isn't
+ * signed; errors of the key database. */
+KNOT_MUST_USE knot_err_t signing_confirm(server_t *server, zone_t *zone, const zone_contents_t *contents,
+		const signing_dnskey_t *only, uint32_t delay_s);
 
 /** Keys that a parent is asked about. */
 typedef struct {

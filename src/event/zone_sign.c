@@ -93,8 +93,9 @@ knot_err_t server_zone_sign(server_t *server, knot_name_t name, unsigned how, se
 static knot_err_t sign_confirm(const turn_t *turn, void *ctx)
 {
 	const uint32_t *delay_s = ctx;
-	return turn->current != NULL ? signing_confirm(turn->server, entry_zone(turn->entry), turn->current, *delay_s)
-				     : KNOT_EEMPTYZONE;
+	return turn->current != NULL
+			       ? signing_confirm(turn->server, entry_zone(turn->entry), turn->current, NULL, *delay_s)
+			       : KNOT_EEMPTYZONE;
 }
 
 knot_err_t server_zone_confirm_ksk(server_t *server, knot_name_t name, uint32_t delay_s)

@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """policy.ksk-submission: parents are asked for the DS record of a KSK that waits. Knot DNS passes all but those marked `ours`."""
+import json
 import re
+import subprocess
+import threading
 
+import dns.message
 import dns.query
+import dns.rrset
 import dns.update
 import pytest
+
+from harness.fake import FakeServer
+from harness.server import built
+from harness.waiting import wait_until
 
 pytestmark = pytest.mark.core
 
@@ -93,3 +102,39 @@ def test_rollover_without_hands(make_knotd):
     child.wait_log(r"DNSSEC, KSK submission, confirmed", count=2)
     assert len(child.ask("child.test", "DNSKEY").answer[0]) == 3
     child.wait(lambda: len(child.ask("child.test", "DNSKEY").answer[0]) == 2, 40, "the old key's end")
+
+
+def keymgr(daemon, *words):
+    done = subprocess.run([built("keymgr", "tools"), "-c", str(daemon.dir / "knot.conf"), *words], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done
+    return done.stdout
+
+
+@pytest.mark.ours
+def test_answer_about_a_key_that_is_gone(make_knotd):
+    """While the parent's answer waits for the zone's turn, another KSK comes. The answer isn't about that one, whose DS the parent hasn't shown."""
+    may_answer = threading.Event()
+
+    def answer(query):
+        reply = dns.message.make_response(query)
+        may_answer.wait(60)
+        reply.answer.append(dns.rrset.from_text("child.test.", 7, "IN", "DS", *answer.records))
+        return reply
+
+    answer.records = []
+    parent = FakeServer(answer)
+    child = start_child(make_knotd, [parent])
+    wait_until(lambda: parent.asked, what="the question")
+    child.knotc("zone-freeze", "child.test")
+    answer.records = [" ".join(line.split()[2:]) for line in keymgr(child, "child.test", "ds").splitlines()]
+    may_answer.set()
+    child.wait_log("KSK submission check: positive")
+    old = next(key for key in json.loads(keymgr(child, "-j", "child.test", "list")) if key["ksk"])
+    new = keymgr(child, "child.test", "generate", "ksk=yes", "active=0").strip()
+    keymgr(child, "child.test", "delete", old["id"])
+    child.knotc("zone-thaw", "child.test")
+    child.wait_log("KSK submission check: negative")
+    key = next(key for key in json.loads(keymgr(child, "-j", "child.test", "list")) if key["id"] == new)
+    assert count(child, "KSK submission, confirmed") == 0 and key["active"] == 0 and key["ready"] > 0
+    answer.records = [" ".join(line.split()[2:]) for line in keymgr(child, "child.test", "ds", new).splitlines()]
+    child.wait_log("KSK submission, confirmed")
