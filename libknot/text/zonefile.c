@@ -322,6 +322,9 @@ static scan_status_t scan_include(input_t *in)
 	uint8_t name[4096], wire[KNOT_NAME_MAX];
 	size_t name_len = 0;
 	knot_name_t origin = in->origin;
+	if (in->scan->params->refuses_includes) {
+		return report_here(in, "no files are included here");
+	}
 	scan_status_t status = directive_token(in, "missing file name");
 	if (status != SCAN_OK) {
 		return status;

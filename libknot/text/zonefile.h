@@ -51,9 +51,10 @@ typedef bool (*knot_zone_fault_cb)(const knot_zone_fault_t *fault, void *ctx);
 typedef void (*knot_zone_file_cb)(const char *path, const struct stat *info, void *ctx);
 
 typedef struct {
-	knot_name_t origin;   /* initial $ORIGIN */
-	uint32_t default_ttl; /* of records without a TTL before any $TTL (RFC 2308 4); the previous record's is not
-				 taken */
+	knot_name_t origin;    /* initial $ORIGIN */
+	uint32_t default_ttl;  /* of records without a TTL before any $TTL (RFC 2308 4); the previous record's is not
+				  taken */
+	bool refuses_includes; /* $INCLUDE is a fault: the text isn't of who may read files here */
 	knot_zone_record_cb on_record;
 	knot_zone_fault_cb on_fault;    /* each fault; scanning goes on with the next line while it returns true */
 	knot_zone_file_cb on_file;      /* may be NULL */

@@ -436,6 +436,14 @@ static void test_include_faults(void **state)
 			"main!5 unexpected data, near 'b'\nmain!6 invalid file name\nmain!7 invalid file name, near "
 			"'x\\000y'\n"
 			"main!8 invalid domain name, empty label, near 'a..b'\nmain9 a.z. 3600 A 1.2.3.4\n");
+	knot_zonefile_params_t of_others = params;
+	of_others.refuses_includes = true;
+	write_text(files, "other", "b A 1.2.3.4\n");
+	write_text(files, "main", "a A 1.2.3.4\n$INCLUDE other\nc A 1.2.3.4\n");
+	reset();
+	assert_int_equal(knot_zonefile_scan(path_of(files, "main"), &of_others), KNOT_EPARSEFAIL);
+	assert_string_equal(said.text, "main1 a.z. 3600 A 1.2.3.4\nmain!2 no files are included here, near '$INCLUDE'\n"
+				       "main3 c.z. 3600 A 1.2.3.4\n");
 	/* A file that includes itself ends, with one fault. */
 	write_text(files, "loop", "$INCLUDE loop\n");
 	reset();

@@ -43,6 +43,9 @@ knot_err_t kasp_offline_add(kasp_offline_t *offline, uint16_t type, uint32_t ttl
 	if (at < set->count && order == 0) {
 		return KNOT_OK;
 	}
+	if (set->count == UINT16_MAX) {
+		return KNOT_ESPACE; /* their number is written so */
+	}
 	uint8_t *copy = malloc(rdata.len + 1);
 	kasp_offline_rr_t *rrs = realloc(set->rrs, (set->count + 1) * sizeof(*rrs));
 	set->rrs = rrs != NULL ? rrs : set->rrs;

@@ -37,7 +37,7 @@ typedef struct {
 uint16_t kasp_offline_type(kasp_offline_place_t place);
 
 /** Add a copy of a record; one that is there already changes nothing. KNOT_ENOTSUP: such records aren't signed offline.
- * KNOT_ENOMEM. */
+ * KNOT_ESPACE: there are 65535. KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t kasp_offline_add(kasp_offline_t *offline, uint16_t type, uint32_t ttl, knot_bytes_t rdata);
 
 void kasp_offline_done(kasp_offline_t *offline);

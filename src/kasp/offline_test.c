@@ -86,6 +86,12 @@ static void test_bad_text(void **state)
 				2 },
 		{ ";; SignedKeyResponse 1.0 10130151015202 x\n;; SignedKeyResponse 1.0 x\n", 1 },
 		{ ";; SignedKeyResponse 1.0 020302416047200 x\n;; SignedKeyResponse 1.0 x\n", 1 },
+		/* A time that is none doesn't end the file; nor is one a time that no signature can have. */
+		{ ";; SignedKeyResponse 1.0 5 x\n;; SignedKeyResponse 1.0 6x\n;; SignedKeyResponse 1.0 x\n", 2 },
+		{ ";; SignedKeyResponse 1.0 4294967296 x\n;; SignedKeyResponse 1.0 x\n", 1 },
+		{ ";; SignedKeyResponse 1.0 19600101000000 x\n;; SignedKeyResponse 1.0 x\n", 1 },
+		{ ";; SignedKeyResponse 1.0 5 x\n;; SignedKeyResponse 1.0 x\n;; SignedKeyResponse 1.0 6 x\n", 3 },
+		{ ";; SignedKeyResponse 1.0 5 x\n$INCLUDE /dev/null\n;; SignedKeyResponse 1.0 x\n", 2 },
 	};
 	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
 		(void)parse(rows[i].text, KNOT_EMALF, rows[i].line);
@@ -96,6 +102,22 @@ static void test_bad_text(void **state)
 	file = parse(";; SignedKeyResponse 1.0 5 x\nb. 60 " KEY ";; SignedKeyResponse 1.0 x\n", KNOT_OK, 0);
 	assert_true(file.count == 1 && file.sections[0].records.sets[KASP_OFFLINE_DNSKEY].count == 0);
 	kasp_offline_file_done(&file);
+}
+
+/* No more than can be counted. */
+static void test_many(void **state)
+{
+	(void)state;
+	kasp_offline_t offline = { 0 };
+	uint8_t rdata[8] = { 1, 0, 3, 13 };
+	for (uint32_t i = 0; i < UINT16_MAX; i++) {
+		store_be32(rdata + 4, UINT16_MAX - i);
+		assert_int_equal(kasp_offline_add(&offline, KNOT_TYPE_DNSKEY, 5, (knot_bytes_t){ rdata, 8 }), KNOT_OK);
+	}
+	assert_int_equal(kasp_offline_add(&offline, KNOT_TYPE_DNSKEY, 5, (knot_bytes_t){ rdata, 8 }), KNOT_OK);
+	store_be32(rdata + 4, 0);
+	assert_int_equal(kasp_offline_add(&offline, KNOT_TYPE_DNSKEY, 5, (knot_bytes_t){ rdata, 8 }), KNOT_ESPACE);
+	kasp_offline_done(&offline);
 }
 
 /* In canonical order, each once. */
@@ -131,6 +153,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_bad_text),
+		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

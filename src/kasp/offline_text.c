@@ -195,19 +195,20 @@ static bool parse_date(uint64_t number, uint64_t *ret_s)
 	       same.tm_mday == utc.tm_mday && same.tm_mon == utc.tm_mon && same.tm_year == utc.tm_year;
 }
 
-/* A number: seconds since 1970, or YYYYMMDDhhmmss, which has more digits than any number of seconds. */
+/* Seconds since 1970, or YYYYMMDDhhmmss, which has more digits than any number of seconds. What signatures can't say
+ * (RFC 4034 3.1.5) is none. */
 static bool parse_time(knot_str_t word, uint64_t *ret_s)
 {
 	enum { DATE_LEN = 14 };
 	uint64_t number = 0;
-	if (word.len > DATE_LEN) {
+	if (!is_number(word) || word.len > DATE_LEN) {
 		return false;
 	}
 	for (size_t i = 0; i < word.len; i++) {
 		number = number * 10 + (uint64_t)(word.data[i] - '0');
 	}
 	*ret_s = number;
-	return word.len != DATE_LEN || parse_date(number, ret_s);
+	return (word.len != DATE_LEN || parse_date(number, ret_s)) && *ret_s <= UINT32_MAX;
 }
 
 static bool parse_record(const knot_zone_record_t *record, void *ctx)
@@ -266,6 +267,7 @@ static knot_err_t parse_section(parse_t *parse, uint64_t when_s)
 	knot_str_t body = parse_body(parse);
 	const knot_zonefile_params_t scan = { .origin = parse->zone,
 		.default_ttl = DEFAULT_TTL_S,
+		.refuses_includes = true, /* it comes from another machine */
 		.on_record = parse_record,
 		.on_fault = parse_fault,
 		.ctx = parse };
@@ -285,22 +287,36 @@ static knot_err_t parse_next(parse_t *parse, bool *ret_is_whole)
 	uint64_t when_s;
 	if (!parse_head(parse, &words)) {
 		/* Comments and empty lines may stand before the first section. */
-		bool is_nothing = words.len == 0 || line.data[0] == ';' || line.data[0] == '\n' || line.data[0] == '\r';
+		bool is_nothing = line.data[0] == ';' || line.data[0] == '\n' || line.data[0] == '\r';
 		if (is_nothing) {
 			parse_skip(parse, line);
 		}
 		return is_nothing ? KNOT_OK : KNOT_EMALF;
 	}
-	knot_str_t when = parse_word(&words);
-	if (!is_number(when)) { /* "generated at ..." */
-		*ret_is_whole = true;
-		return KNOT_OK;
-	}
-	if (!parse_time(when, &when_s)) {
-		return KNOT_EMALF;
+	knot_str_t word = parse_word(&words);
+	if (word.len > 0 && word.data[0] >= '0' && word.data[0] <= '9') {
+		if (!parse_time(word, &when_s)) {
+			return KNOT_EMALF;
+		}
+		parse_skip(parse, line);
+		return parse_section(parse, when_s);
 	}
 	parse_skip(parse, line);
-	return parse_section(parse, when_s);
+	*ret_is_whole = true;
+	return KNOT_OK;
+}
+
+/* What stands behind the last line, as of a mail, isn't read; but sections there would be lost without a word. */
+static knot_err_t parse_end(parse_t *parse)
+{
+	while (parse->rest.len > 0) {
+		knot_str_t line = parse_line(parse->rest), words = line;
+		if (parse_head(parse, &words)) {
+			return KNOT_EMALF;
+		}
+		parse_skip(parse, line);
+	}
+	return KNOT_OK;
 }
 
 knot_err_t kasp_offline_parse(knot_str_t text, const char *keyword, knot_name_t zone, kasp_offline_file_t *ret_file,
@@ -314,6 +330,7 @@ knot_err_t kasp_offline_parse(knot_str_t text, const char *keyword, knot_name_t 
 		err = parse_next(&parse, &is_whole);
 	}
 	err = err == KNOT_OK && !is_whole ? KNOT_EMALF : err;
+	err = err == KNOT_OK ? parse_end(&parse) : err;
 	if (err != KNOT_OK) {
 		*ret_line = parse.line;
 		kasp_offline_file_done(&file);
