@@ -580,6 +580,16 @@ static knot_err_t zone_keys_open_one(const zone_keys_env_t *env, zone_keys_t *ke
 	return KNOT_OK;
 }
 
+static void zone_keys_close(zone_keys_t *keys)
+{
+	for (size_t i = 0; i < keys->opened_count; i++) {
+		dnssec_key_free(keys->opened[i]);
+	}
+	free(keys->opened);
+	keys->opened = NULL;
+	keys->opened_count = 0;
+}
+
 static knot_err_t zone_keys_reserve_opened(zone_keys_t *keys)
 {
 	keys->opened = calloc(keys->set.count + 1, sizeof(dnssec_key_t *));
@@ -622,11 +632,13 @@ void zone_keys_recheck(const zone_keys_env_t *env, zone_keys_t *keys)
 
 knot_err_t zone_keys_open_ksks(const zone_keys_env_t *env, zone_keys_t *keys)
 {
+	const keys_set_t *set = &keys->set;
+	zone_keys_close(keys);
 	knot_err_t err = zone_keys_reserve_opened(keys);
-	for (size_t i = 0; i < keys->set.count && err == KNOT_OK; i++) {
-		const kasp_key_t *key = &keys->set.keys[i];
-		if (key->is_ksk && !key->is_public_only) {
-			err = zone_keys_open_one(env, keys, i, false);
+	for (size_t i = 0; i < set->count && err == KNOT_OK; i++) {
+		keys_use_t use = keys_use(set->keys, set->count, i, env->now_s);
+		if (keys_signs_keys(&set->keys[i], &use)) {
+			err = zone_keys_open_one(env, keys, i, use.is_revoked);
 		}
 	}
 	return err;
@@ -634,10 +646,7 @@ knot_err_t zone_keys_open_ksks(const zone_keys_env_t *env, zone_keys_t *keys)
 
 void zone_keys_done(zone_keys_t *keys)
 {
-	for (size_t i = 0; i < keys->opened_count; i++) {
-		dnssec_key_free(keys->opened[i]);
-	}
-	free(keys->opened);
+	zone_keys_close(keys);
 	keys_set_done(&keys->set);
 	*keys = (zone_keys_t){ .has_ttls = false };
 }

@@ -98,8 +98,9 @@ KNOT_MUST_USE knot_err_t zone_keys_open(const zone_keys_env_t *env, zone_keys_t 
 /** After signing has failed: see which of the private keys can't be opened any more, for keys->reason. */
 void zone_keys_recheck(const zone_keys_env_t *env, zone_keys_t *keys);
 
-/** Get the private keys of all KSKs, whenever they sign: those of a machine that signs for others. KNOT_ENOPRIVATEKEY:
- * as above. */
+/** Get the private keys of the KSKs that sign at env->now_s, in place of those that were got before: of a machine that
+ * signs for others, at times to come. The zone needn't have a ZSK there. Errors as zone_keys_open(), but those of the
+ * set. */
 KNOT_MUST_USE knot_err_t zone_keys_open_ksks(const zone_keys_env_t *env, zone_keys_t *keys);
 
 /** Take all keys out of the zone (`keys`), and what else is kept of it (`data`). Private keys that no other zone has

@@ -286,33 +286,36 @@ static knot_err_t offline_compose(const keymgr_t *run, const zone_keys_t *keys, 
 }
 
 /* Our keys that sign keys then. */
-static size_t offline_list_keys(const zone_keys_t *keys, uint64_t at_s, sign_key_t *ret_keys)
+static knot_err_t offline_list_keys(
+		const keymgr_t *run, zone_keys_t *keys, uint64_t at_s, sign_key_t *ret_keys, size_t *ret_count)
 {
-	const keys_set_t *set = &keys->set;
+	zone_keys_env_t env = run->env;
 	size_t count = 0;
-	for (size_t i = 0; i < set->count; i++) {
-		keys_use_t use = keys_use(set->keys, set->count, i, at_s);
-		if (i < keys->opened_count && keys->opened[i] != NULL && keys_signs_keys(&set->keys[i], &use)) {
+	env.now_s = at_s;
+	knot_err_t err = zone_keys_open_ksks(&env, keys);
+	for (size_t i = 0; i < keys->opened_count && err == KNOT_OK; i++) {
+		if (keys->opened[i] != NULL) {
 			ret_keys[count++] = (sign_key_t){ .key = keys->opened[i], .signs_keys = true };
 		}
 	}
-	return count;
+	*ret_count = count;
+	return err == KNOT_OK && count == 0 ? KNOT_ENOSIGNKEYS : err;
 }
 
 static knot_err_t offline_print_response(
-		const keymgr_t *run, const zone_keys_t *keys, uint64_t at_s, const kasp_offline_set_t *requested)
+		const keymgr_t *run, zone_keys_t *keys, uint64_t at_s, const kasp_offline_set_t *requested)
 {
 	kasp_offline_t offline = { 0 };
 	sign_key_t *list = calloc(keys->set.count + 1, sizeof(*list));
 	if (list == NULL) {
 		return KNOT_ENOMEM;
 	}
-	const sign_plan_t plan = { .keys = list,
-		.key_count = offline_list_keys(keys, at_s, list),
+	sign_plan_t plan = { .keys = list,
 		.now_s = at_s,
 		.lifetime_s = run->env.policy->rrsig_lifetime_s,
 		.is_reproducible = run->env.policy->is_reproducible };
-	knot_err_t err = plan.key_count > 0 ? offline_compose(run, keys, at_s, requested, &offline) : KNOT_ENOSIGNKEYS;
+	knot_err_t err = offline_list_keys(run, keys, at_s, list, &plan.key_count);
+	err = err == KNOT_OK ? offline_compose(run, keys, at_s, requested, &offline) : err;
 	err = err == KNOT_OK ? sign_offline(run->env.zone, &plan, &offline) : err;
 	if (err == KNOT_OK) {
 		kasp_offline_print(skr_head, at_s, &offline, run->env.zone, stdout);
@@ -334,7 +337,7 @@ static uint64_t offline_renewal(const keymgr_t *run, uint64_t at_s)
 
 /* A section, and those that follow before the next one (at next_s; 0: it is the last one). */
 static knot_err_t offline_answer(
-		const keymgr_t *run, const zone_keys_t *keys, const kasp_offline_section_t *section, uint64_t next_s)
+		const keymgr_t *run, zone_keys_t *keys, const kasp_offline_section_t *section, uint64_t next_s)
 {
 	const kasp_offline_set_t *requested = &section->records.sets[KASP_OFFLINE_DNSKEY];
 	knot_err_t err = requested->count > 0 ? KNOT_OK : KNOT_EMALF;
@@ -358,13 +361,14 @@ done_t keymgr_run_sign_ksr(const keymgr_t *run)
 	knot_err_t err = offline_check_policy(run);
 	err = err == KNOT_OK ? offline_load_file(run, ksr_keyword, &file) : err;
 	err = err == KNOT_OK ? zone_keys_load(&run->env, &keys) : err;
-	err = err == KNOT_OK ? zone_keys_open_ksks(&run->env, &keys) : err;
 	for (size_t i = 0; i < file.count && err == KNOT_OK; i++) {
 		err = offline_answer(
 				run, &keys, &file.sections[i], i + 1 < file.count ? file.sections[i + 1].when_s : 0);
 	}
 	if (err == KNOT_OK) {
 		kasp_offline_print_end(skr_head, run->env.now_s, program, stdout);
+	} else if (keys.reason[0] != '\0') {
+		(void)keymgr_complain("%s", keys.reason);
 	}
 	zone_keys_done(&keys);
 	kasp_offline_file_done(&file);

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Offline KSK: requests and responses between two machines, each with our keymgr or Debian's, and a server that signs with them."""
+import json
 import os
 import re
 import subprocess
 import time
 
 import dns.dnssec
+import dns.rdataclass
+import dns.rdatatype
+import dns.zone
 import pytest
 
 from functional.signing.test_submission import ACL, CHILD
@@ -122,6 +126,47 @@ def test_bad_responses(sides, tmp_path, what, spoil, want):
     done = zsk_side.run("import-skr", str(path), check=False)
     assert done.returncode == 1 and done.stderr.endswith(f"error: {want}\n"), (what, done.stderr)
     assert zsk_side.run("show-offline") == before
+
+
+def sections(response):
+    """The records of each section: (DNSKEY rdatas, the tags by which these are signed)."""
+    for part in re.split("^;; SignedKeyResponse.*$", response, flags=re.M)[1:-1]:
+        apex = dns.zone.from_text(part, ZONE, relativize=False, check_origin=False)[f"{ZONE}."]
+        signatures = apex.get_rdataset(dns.rdataclass.IN, dns.rdatatype.RRSIG, dns.rdatatype.DNSKEY)
+        yield list(apex.get_rdataset(dns.rdataclass.IN, dns.rdatatype.DNSKEY)), {rdata.key_tag for rdata in signatures}
+
+
+@pytest.mark.ours
+def test_keys_that_go(sides, tmp_path):
+    """A KSK signs with its revoked tag from the time on at which it is revoked (RFC 5011 2.1), and one that was removed needn't have its private key any more."""
+    zsk_side, ksk_side = sides()
+    gone = ksk_side.run("generate", "ksk=yes", "created=1", "publish=1", "ready=1", "active=1", "retire=2", "remove=3").strip()
+    (ksk_side.conf.parent / "keys" / "keys" / f"{gone}.pem").unlink()
+    revoked = next(key for key in json.loads(ksk_side.run("-j", "list")) if key["id"] != gone)
+    ksk_side.run("generate", "ksk=yes")
+    ksk_side.run("set", revoked["id"], "revoke=+150")
+    zsk_side.run("pregenerate", "+300")
+    response = ksk_side.ask(tmp_path, "sign-ksr", zsk_side.run("generate-ksr", "+300"))
+    assert zsk_side.ask(tmp_path, "import-skr", response) == "OK\n"
+    is_revoked = []
+    for keys, tags in sections(response):
+        assert tags == {dns.dnssec.key_id(key) for key in keys if key.flags & 1}
+        is_revoked.append(any(key.flags & 0x80 for key in keys))
+    assert is_revoked[0] is False and is_revoked[-1] is True
+    assert ksk_side.run("delete", gone) == "OK\n"
+
+
+@pytest.mark.ours
+def test_private_key_is_missing(sides, tmp_path):
+    """The key is named."""
+    zsk_side, ksk_side = sides()
+    zsk_side.run("pregenerate", "+300")
+    path = tmp_path / "request"
+    path.write_text(zsk_side.run("generate-ksr", "+300"))
+    key = json.loads(ksk_side.run("-j", "list"))[0]
+    (ksk_side.conf.parent / "keys" / "keys" / f"{key['id']}.pem").unlink()
+    done = ksk_side.run("sign-ksr", str(path), check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"error: key {key['tag']}, id {key['id']}: no private key\nerror: no private key\n")
 
 
 def test_usage(sides, tmp_path):
