@@ -158,19 +158,26 @@ static knot_err_t pkcs11_import(const char *url, gnutls_privkey_t *ret_key)
 	return KNOT_OK;
 }
 
-static bool pkcs11_has(const char *place, const char *id)
+/* KNOT_ENOENT: the token doesn't have the private key. */
+static knot_err_t pkcs11_look(const char *place, const char *id)
 {
 	char *url;
 	gnutls_privkey_t key;
-	if (pkcs11_make_url(place, id, &url) != KNOT_OK) {
-		return false;
+	knot_err_t err = pkcs11_make_url(place, id, &url);
+	if (err != KNOT_OK) {
+		return err;
 	}
-	knot_err_t err = pkcs11_import(url, &key);
+	err = pkcs11_import(url, &key);
 	if (err == KNOT_OK) {
 		gnutls_privkey_deinit(key);
 	}
 	dnssec_url_free(url);
-	return err == KNOT_OK;
+	return err;
+}
+
+static bool pkcs11_has(const char *place, const char *id)
+{
+	return pkcs11_look(place, id) == KNOT_OK;
 }
 
 static knot_err_t pkcs11_get(const char *place, const char *id, dnssec_key_t *key)
@@ -343,26 +350,37 @@ static bool pkcs11_has_same(const char *place, const char *id, const dnssec_key_
 	return is_same;
 }
 
-static knot_err_t pkcs11_put(const char *place, const dnssec_key_t *key, const char *label, char *ret_id)
+/* A key that the token doesn't have. */
+static knot_err_t pkcs11_add(const char *place, const dnssec_key_t *key, const char *label, const char *id)
 {
 	knot_mut_bytes_t pem;
-	knot_err_t err = dnssec_key_id(key, ret_id);
-	err = err == KNOT_OK ? dnssec_key_to_pem(key, &pem) : err;
+	knot_err_t err = dnssec_key_to_pem(key, &pem);
 	if (err != KNOT_OK) {
 		return err;
 	}
-	if (pkcs11_has(place, ret_id)) {
-		err = pkcs11_has_same(place, ret_id, key) ? KNOT_OK : KNOT_EKEYIMPORT;
-	} else {
-		err = dnssec_token_err(pkcs11_copy_pair(place, pem, label, ret_id), KNOT_EKEYIMPORT);
-		err = err == KNOT_OK && !pkcs11_has_same(place, ret_id, key) ? KNOT_EKEYIMPORT : err;
-		if (err != KNOT_OK) {
-			knot_err_t removed = pkcs11_remove(place, ret_id);
-			(void)removed; /* half of it may be there */
-		}
+	err = dnssec_token_err(pkcs11_copy_pair(place, pem, label, id), KNOT_EKEYIMPORT);
+	err = err == KNOT_OK && !pkcs11_has_same(place, id, key) ? KNOT_EKEYIMPORT : err;
+	if (err != KNOT_OK) {
+		knot_err_t removed = pkcs11_remove(place, id);
+		(void)removed; /* half of it may be there */
 	}
 	dnssec_pem_free(&pem);
 	return err;
+}
+
+static knot_err_t pkcs11_put(const char *place, const dnssec_key_t *key, const char *label, char *ret_id)
+{
+	if (!key->has_private) {
+		return KNOT_ENOPRIVATEKEY;
+	}
+	knot_err_t err = dnssec_key_id(key, ret_id);
+	err = err == KNOT_OK ? pkcs11_look(place, ret_id) : err;
+	if (err == KNOT_OK) {
+		return pkcs11_has_same(place, ret_id, key) ? KNOT_OK : KNOT_EKEYIMPORT;
+	}
+	/* Only a token that says that it hasn't got it gets it: taking back a failed import removes what has this id.
+	 */
+	return err == KNOT_ENOENT ? pkcs11_add(place, key, label, ret_id) : err;
 }
 
 const dnssec_store_ops_t dnssec_pkcs11_ops = { pkcs11_open, pkcs11_generate, pkcs11_put, pkcs11_get, pkcs11_find,

@@ -533,7 +533,7 @@ static bool signing_copy_private(const kasp_key_t *key, void *ctx)
 {
 	const signing_copying_t *copying = ctx;
 	knot_err_t err = key->is_public_only   ? KNOT_OK
-			 : copying->is_restore ? zone_keys_import(copying->env, key->id, copying->folder)
+			 : copying->is_restore ? zone_keys_import(copying->env, key, copying->folder)
 					       : zone_keys_export(copying->env, key->id, copying->folder);
 	const char *what = copying->is_restore ? "restore" : "backup";
 	if (err == KNOT_ENOTSUP) {

@@ -107,7 +107,23 @@ knot_err_t zone_keys_export(const zone_keys_env_t *env, const char *id, const ch
 	return zone_keys_try_stores(env, id, zone_keys_export_from, (void *)(uintptr_t)to_folder, &found);
 }
 
-knot_err_t zone_keys_import(const zone_keys_env_t *env, const char *id, const char *from_folder)
+/* A file's key becomes one of a token, if it is found there by the id that the key database has. */
+static knot_err_t zone_keys_import_token(const dnssec_store_t *store, const kasp_key_t *key, const char *from_folder)
+{
+	char id[DNSSEC_KEY_ID_LEN + 1];
+	dnssec_key_t *made;
+	knot_err_t err = dnssec_pem_find(from_folder, key->id, key->algorithm, key->flags, &made);
+	if (err != KNOT_OK) {
+		return err == KNOT_ENOENT ? KNOT_ENOTSUP : err;
+	}
+	err = dnssec_key_id(made, id);
+	err = err == KNOT_OK && strcmp(id, key->id) != 0 ? KNOT_EKEYID : err;
+	err = err == KNOT_OK ? dnssec_store_put(store, made, "", id) : err;
+	dnssec_key_free(made);
+	return err;
+}
+
+knot_err_t zone_keys_import(const zone_keys_env_t *env, const kasp_key_t *key, const char *from_folder)
 {
 	dnssec_store_t *store;
 	conf_keystores_t stores = conf_policy_keystores(env->conf, env->policy);
@@ -116,7 +132,8 @@ knot_err_t zone_keys_import(const zone_keys_env_t *env, const char *id, const ch
 		return err;
 	}
 	const char *folder = dnssec_store_folder(store);
-	err = folder != NULL ? dnssec_pem_copy(from_folder, folder, id) : KNOT_ENOTSUP;
+	err = folder != NULL ? dnssec_pem_copy(from_folder, folder, key->id)
+			     : zone_keys_import_token(store, key, from_folder);
 	dnssec_store_close(store);
 	return err;
 }

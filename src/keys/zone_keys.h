@@ -132,8 +132,9 @@ KNOT_MUST_USE knot_err_t zone_keys_remove_private(
  * a token. */
 KNOT_MUST_USE knot_err_t zone_keys_export(const zone_keys_env_t *env, const char *id, const char *to_folder);
 
-/** The other way, to the first keystore. KNOT_ENOENT: it isn't there. KNOT_ENOKEYSTORE. KNOT_ENOTSUP: that is a
- * token. */
-KNOT_MUST_USE knot_err_t zone_keys_import(const zone_keys_env_t *env, const char *id, const char *from_folder);
+/** The other way, to the first keystore, which may be a token. KNOT_ENOENT: it isn't there. KNOT_ENOKEYSTORE.
+ * KNOT_ENOTSUP: it was in a token when it was exported. KNOT_EKEYID: its id doesn't follow from it, so that a token
+ * would have it under another one. Errors of dnssec_store_put(). */
+KNOT_MUST_USE knot_err_t zone_keys_import(const zone_keys_env_t *env, const kasp_key_t *key, const char *from_folder);
 
 void zone_keys_done(zone_keys_t *keys);

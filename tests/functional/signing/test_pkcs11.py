@@ -384,6 +384,40 @@ def test_backup(make_knotd, tokens, directory):
     assert {dns.dnssec.key_id(record) for record in contents(daemon).get_rdataset("example.", "DNSKEY")} == {Manager(daemon.dir).list()[key]["tag"]}
 
 
+def test_restore_into_token(make_knotd, tokens, directory):
+    """Keys of files move into a token with a backup, and sign from there."""
+    folder = directory / "kept"
+    daemon = start(make_knotd(), keystores(("files", "keys")), [])
+    daemon.wait(lambda: serial(daemon) == 11, what="the zone")
+    keys = set(Manager(daemon.dir).list())
+    daemon.knotc("-b", "zone-backup", "+backupdir", str(folder), "+kaspdb", "example")
+    daemon.stop()
+    shutil.rmtree(daemon.dir / "db" / "keys")
+    start(daemon, keystores(("hsm", tokens.place("one"))), [])
+    daemon.wait(lambda: daemon.ask("example", "SOA").answer, what="the zone")
+    daemon.knotc("-b", "zone-restore", "+backupdir", str(folder), "+kaspdb", "example")
+    daemon.wait(lambda: set(Manager(daemon.dir).list()) == keys, what="the keys")
+    assert {(key["backend"], key["missing"]) for key in Manager(daemon.dir).list().values()} == {("PKCS11", False)}
+    daemon.knotc("-b", "zone-sign", "example")
+    check(daemon)
+    assert {dns.dnssec.key_id(record) for record in contents(daemon).get_rdataset("example.", "DNSKEY")} == {key["tag"] for key in Manager(daemon.dir).list().values()}
+
+
+def test_import_while_the_token_fails(vanishing, directory, monkeypatch):
+    """A key that the token may have already isn't put there again, and what goes wrong then doesn't cost the key that is there."""
+    place, _ = vanishing
+    trouble = directory / "trouble"
+    monkeypatch.setenv("TOKEN_IN_TROUBLE", str(trouble))
+    keys = Manager(directory, keystores(("hsm", place)))
+    subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", directory / "k.pem"], check=True, capture_output=True, timeout=60)
+    key = keys.do("example.", "import-pem", directory / "k.pem").split()[0]
+    trouble.touch()
+    assert "PKCS #11 token not available" in keys.fail("example.", "import-pem", directory / "k.pem", "algorithm=13")
+    trouble.unlink()
+    assert keys.list()[key]["missing"] is False
+    assert keys.do("example.", "import-pem", directory / "k.pem").split() == [key, "OK"]
+
+
 def test_trash_is_emptied(make_knotd, tokens):
     """Of any zone, by the signing of one; a key whose time isn't over stays."""
     daemon = start(make_knotd(), keystores(("hsm", tokens.place("one"))), ["trash-delay: 1"])

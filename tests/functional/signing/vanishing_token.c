@@ -3,6 +3,7 @@
  * A PKCS #11 module for tests: SoftHSM's, of which nothing is left while the file that TOKEN_IS_GONE names exists, as
  * if the device were unplugged: no slot has a token, and sessions that were open fail. A number in the file: after so
  * many signatures. `lies` behind it: nothing is gone, but all signatures are wrong that a session makes after so many.
+ * While the file that TOKEN_IN_TROUBLE names exists, the first search for a key fails, and nothing can be stored.
  */
 #include <dlfcn.h>
 #include <p11-kit/pkcs11.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static CK_FUNCTION_LIST real, shown;
 
@@ -39,6 +41,27 @@ static int is_gone(void)
 {
 	long limit = limit_of(0);
 	return limit >= 0 && made >= limit;
+}
+
+static int is_in_trouble(void)
+{
+	const char *path = getenv("TOKEN_IN_TROUBLE");
+	return path != NULL && access(path, F_OK) == 0;
+}
+
+static CK_RV find_objects_init(CK_SESSION_HANDLE session, CK_ATTRIBUTE *attributes, CK_ULONG count)
+{
+	static atomic_int failed;
+	if (is_in_trouble() && atomic_fetch_add(&failed, 1) == 0) {
+		return CKR_DEVICE_ERROR;
+	}
+	return real.C_FindObjectsInit(session, attributes, count);
+}
+
+static CK_RV create_object(
+		CK_SESSION_HANDLE session, CK_ATTRIBUTE *attributes, CK_ULONG count, CK_OBJECT_HANDLE *object)
+{
+	return is_in_trouble() ? CKR_DEVICE_MEMORY : real.C_CreateObject(session, attributes, count, object);
 }
 
 static CK_RV get_slot_list(CK_BBOOL with_token, CK_SLOT_ID *slots, CK_ULONG *count)
@@ -101,6 +124,8 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST **ret_list)
 	shown.C_OpenSession = open_session;
 	shown.C_SignInit = sign_init;
 	shown.C_Sign = sign;
+	shown.C_FindObjectsInit = find_objects_init;
+	shown.C_CreateObject = create_object;
 	*ret_list = &shown;
 	return CKR_OK;
 }
