@@ -165,14 +165,14 @@ static void test_others(void **state)
 	dnssec_key_free(read);
 	/* A key of another algorithm. */
 	assert_int_equal(dnssec_key_from_pem((knot_bytes_t){ pem.data, pem.len }, DNSSEC_ED25519, 256, &read),
-			KNOT_EPRIVATEKEY);
+			KNOT_EKEYALGORITHM);
 	dnssec_pem_free(&pem);
 	assert_int_equal(dnssec_key_generate(DNSSEC_ED25519, 0, 256, &ed), KNOT_OK);
 	assert_int_equal(dnssec_key_to_pem(ed, &pem), KNOT_OK);
 	assert_int_equal(dnssec_key_from_pem((knot_bytes_t){ pem.data, pem.len }, DNSSEC_ED448, 256, &read),
-			KNOT_EPRIVATEKEY);
+			KNOT_EKEYALGORITHM);
 	assert_int_equal(dnssec_key_from_pem((knot_bytes_t){ pem.data, pem.len }, DNSSEC_ECDSAP256SHA256, 256, &read),
-			KNOT_EPRIVATEKEY);
+			KNOT_EKEYALGORITHM);
 	dnssec_pem_free(&pem);
 	dnssec_key_free(ed);
 	dnssec_key_free(rsa);

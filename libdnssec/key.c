@@ -364,7 +364,7 @@ knot_err_t dnssec_key_from_pem(knot_bytes_t pem, uint8_t algorithm, uint16_t fla
 	key->evp = key_read_usual(key->row, pem);
 	key->evp = key->evp != NULL ? key->evp : key_read_pem(pem);
 	key->has_private = key->evp != NULL;
-	err = key->evp != NULL && key_is_of(key->evp, key->row) ? KNOT_OK : KNOT_EPRIVATEKEY;
+	err = key->evp == NULL ? KNOT_EPRIVATEKEY : key_is_of(key->evp, key->row) ? KNOT_OK : KNOT_EKEYALGORITHM;
 	err = err == KNOT_OK ? dnssec_key_write_rdata(key, flags) : err;
 	unsigned bits = err == KNOT_OK ? dnssec_key_bits(key) : 0;
 	if (err == KNOT_OK && key->row->kind == DNSSEC_KIND_RSA &&

@@ -36,8 +36,8 @@ KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_key_generate(
 
 /**
  * Read a private key; the public one follows from it. A key of elliptic curves may have a leading zero octet.
- * KNOT_EPRIVATEKEY: no PEM, encrypted, of another kind than `algorithm` needs, or with a public key that isn't its own.
- * KNOT_EKEYALGORITHM, KNOT_EKEYSIZE, KNOT_ENOMEM.
+ * KNOT_EPRIVATEKEY: no PEM, encrypted, or with a public key that isn't its own. KNOT_EKEYALGORITHM: there is no such
+ * algorithm, or the key is of another kind than it needs. KNOT_EKEYSIZE, KNOT_ENOMEM.
  */
 KNOT_EXPORT KNOT_MUST_USE knot_err_t dnssec_key_from_pem(
 		knot_bytes_t pem, uint8_t algorithm, uint16_t flags, dnssec_key_t **ret_key);

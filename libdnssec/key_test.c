@@ -219,9 +219,9 @@ static void test_wrong_pem(void **state)
 	assert_int_equal(dnssec_key_generate(DNSSEC_ECDSAP256SHA256, 0, 256, &key), KNOT_OK);
 	assert_int_equal(dnssec_key_to_pem(key, &pem), KNOT_OK);
 	const knot_bytes_t text = { pem.data, pem.len };
-	assert_int_equal(dnssec_key_from_pem(text, DNSSEC_ECDSAP384SHA384, 256, &none), KNOT_EPRIVATEKEY);
-	assert_int_equal(dnssec_key_from_pem(text, DNSSEC_RSASHA256, 256, &none), KNOT_EPRIVATEKEY);
-	assert_int_equal(dnssec_key_from_pem(text, DNSSEC_ED25519, 256, &none), KNOT_EPRIVATEKEY);
+	assert_int_equal(dnssec_key_from_pem(text, DNSSEC_ECDSAP384SHA384, 256, &none), KNOT_EKEYALGORITHM);
+	assert_int_equal(dnssec_key_from_pem(text, DNSSEC_RSASHA256, 256, &none), KNOT_EKEYALGORITHM);
+	assert_int_equal(dnssec_key_from_pem(text, DNSSEC_ED25519, 256, &none), KNOT_EKEYALGORITHM);
 	assert_int_equal(dnssec_key_from_pem(text, 3, 256, &none), KNOT_EKEYALGORITHM);
 	for (size_t len = 0; len < text.len - 30; len += 7) {
 		assert_int_equal(dnssec_key_from_pem(

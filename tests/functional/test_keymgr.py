@@ -84,7 +84,12 @@ def test_records(keys):
     (["share", "1"], "error: Zone to be shared from not specified\n"),
     (["import-pem"], "error: PEM file to import not specified\n"),
     (["import-pem", "/nonexistent"], "error: failed to get key from file /nonexistent\nerror: not exists\n"),
+    (["import-pem", "/"], "error: failed to get key from file /\nerror: Is a directory\n"),
+    (["import-pem", "/dev/zero"], "error: failed to get key from file /dev/zero\nerror: not enough space provided\n"),
+    (["import-pem", "/nonexistent", "active=-5d"], "error: timestamp 'publish' must be before 'active'\nerror: semantic check\n"),
     (["import-pub"], "error: BIND-style key to import not specified\n"),
+    (["import-pub", "/nonexistent"], "error: failed to get key from file /nonexistent\nerror: not exists\n"),
+    (["import-bind", "/nonexistent"], "error: failed to get key from file /nonexistent.key\nerror: not exists\n"),
     (["generate", "foo=bar"], "error: invalid parameter: foo=bar\nerror: invalid parameter\n"),
     (["generate", "algorithm=99"], "error: unknown algorithm: 99\nerror: invalid parameter\n"),
     (["generate", "size=x"], "error: invalid size: 'x'\nerror: invalid parameter\n"),
@@ -95,6 +100,26 @@ def test_records(keys):
 def test_refused(keys, arguments, error):
     assert keys.fail("example.", *arguments) == error
     assert keys.list() == [] and list((keys.dir / "keys").glob("*.pem")) == []
+
+
+def test_no_role(keys):
+    """A key without a role is a ZSK."""
+    key = keys.do("example.", "generate", "ksk=yes").strip()
+    assert keys.do("example.", "set", key, "ksk=no") == "OK\n" and [(it["ksk"], it["zsk"]) for it in keys.list()] == [(False, True)]
+    assert keys.do("example.", "dnskey", key).split()[2] == "256"
+
+
+def test_set_beside_others(keys):
+    """Each of many that change a key at once keeps what the others have changed."""
+    timers = ["created", "pre_active", "ready", "revoke"]   # whose order doesn't matter
+    key = keys.do("example.", "generate", "ksk=yes", "publish=0", "active=0").strip()
+    for turn in range(1, 6):
+        times = {timer: turn * 1000000 + i for i, timer in enumerate(timers)}
+        done = [subprocess.Popen([built("keymgr", "tools"), "-D", keys.dir, "example.", "set", key, f"{timer}={when}"], stdout=subprocess.PIPE)
+                for timer, when in times.items()]
+        assert [one.communicate(timeout=60)[0] for one in done] == [b"OK\n"] * len(done)
+        shown, = keys.list()
+        assert {timer: shown[timer.replace("_", "-")] for timer in timers} == times
 
 
 def test_what_knot_tolerates(keys):
@@ -194,13 +219,14 @@ def test_import_bind_refused(keys, directory):
     one, other = bind_key(directory, "-a", "13"), bind_key(directory, "-a", "13")
     shutil.copy(f"{one}.key", directory / "half.key")
     assert keys.fail("example.", "import-bind") == "error: BIND-style key to import not specified\n"
-    assert keys.fail("example.", "import-bind", directory / "none") == "error: not exists\n"
-    assert keys.fail("example.", "import-bind", directory / "half.key") == "error: not exists\n"
+    names = f"error: failed to get key from file {directory}/"
+    assert keys.fail("example.", "import-bind", directory / "none") == f"{names}none.key\nerror: not exists\n"
+    assert keys.fail("example.", "import-bind", directory / "half.key") == f"{names}half.private\nerror: not exists\n"
     shutil.copy(f"{other}.private", directory / "half.private")
-    assert keys.fail("example.", "import-bind", directory / "half.key") == "error: invalid private key\n"
+    assert keys.fail("example.", "import-bind", directory / "half.key") == f"{names}half.private\nerror: invalid private key\n"
     text = (directory / f"{one.name}.private").read_text()
     (directory / "half.private").write_text(re.sub(r"Publish: .*", "Publish: soon", text))
-    assert keys.fail("example.", "import-bind", directory / "half") == "error: malformed data\n"
+    assert keys.fail("example.", "import-bind", directory / "half") == f"{names}half.private\nerror: malformed data\n"
     assert keys.list() == [] and not (keys.dir / "keys").exists()
 
 

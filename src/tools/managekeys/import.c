@@ -40,27 +40,44 @@ static knot_err_t import_key(const keymgr_t *run, const dnssec_key_t *made, kasp
 	return err == KNOT_OK ? keymgr_put_found(run, made, key) : err;
 }
 
-static knot_err_t import_read_file(const char *path, uint8_t *text, size_t max, size_t *ret_len)
+/* A whole file, which is shorter than FILE_MAX. */
+static knot_err_t import_read_file(const char *path, uint8_t text[static FILE_MAX], size_t *ret_len)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
 		return knot_err_of_errno(errno);
 	}
 	size_t len = 0;
-	ssize_t got;
-	while (len < max && (got = read(fd, text + len, max - len)) > 0) {
+	ssize_t got = 1;
+	while (len < FILE_MAX && (got = read(fd, text + len, FILE_MAX - len)) > 0) {
 		len += (size_t)got;
 	}
+	knot_err_t err = got < 0 ? knot_err_of_errno(errno) : KNOT_OK;
 	(void)close(fd);
 	*ret_len = len;
-	return KNOT_OK;
+	return err == KNOT_OK && len == FILE_MAX ? KNOT_ESPACE : err;
+}
+
+static knot_err_t import_complain(const char *path, knot_err_t err)
+{
+	(void)keymgr_complain("failed to get key from file %s", path);
+	return err;
+}
+
+/* The private key of a file in PEM format. Complains. */
+static knot_err_t import_read_pem(const char *path, uint8_t algorithm, uint16_t flags, dnssec_key_t **ret_key)
+{
+	uint8_t text[FILE_MAX];
+	size_t len = 0;
+	knot_err_t err = import_read_file(path, text, &len);
+	err = err == KNOT_OK ? dnssec_key_from_pem((knot_bytes_t){ text, len }, algorithm, flags, ret_key) : err;
+	explicit_bzero(text, len);
+	return err == KNOT_OK ? KNOT_OK : import_complain(path, err);
 }
 
 done_t keymgr_run_import_pem(const keymgr_t *run)
 {
 	attributes_t attributes;
-	uint8_t text[FILE_MAX];
-	size_t len;
 	dnssec_key_t *made;
 	if (run->argument_count == 0) {
 		return keymgr_refuse("PEM file to import not specified");
@@ -73,17 +90,10 @@ done_t keymgr_run_import_pem(const keymgr_t *run)
 		.times = { .publish = run->env.now_s, .active = run->env.now_s } };
 	uint8_t algorithm = attributes.algorithm != 0 ? attributes.algorithm : run->env.policy->algorithm;
 	knot_err_t err = keymgr_time_key(&attributes, &key);
+	err = err == KNOT_OK ? import_read_pem(run->arguments[0], algorithm,
+					       keymgr_flags(&attributes, key.is_ksk, run->env.policy->has_adt), &made)
+			     : err;
 	if (err != KNOT_OK) {
-		return keymgr_done(err);
-	}
-	err = import_read_file(run->arguments[0], text, sizeof(text), &len);
-	if (err == KNOT_OK) {
-		err = dnssec_key_from_pem((knot_bytes_t){ text, len }, algorithm,
-				keymgr_flags(&attributes, key.is_ksk, run->env.policy->has_adt), &made);
-		explicit_bzero(text, sizeof(text));
-	}
-	if (err != KNOT_OK) {
-		(void)keymgr_complain("failed to get key from file %s", run->arguments[0]);
 		return keymgr_done(err);
 	}
 	err = import_key(run, made, &key);
@@ -107,7 +117,7 @@ static bool import_take_public(const knot_zone_record_t *record, void *ctx)
 	return public->key == NULL && public->err == KNOT_OK;
 }
 
-/* The first DNSKEY of a file. */
+/* The first DNSKEY of a file. Complains. */
 static knot_err_t import_read_public(const keymgr_t *run, const char *path, dnssec_key_t **ret_key)
 {
 	import_public_t public = { .key = NULL, .err = KNOT_OK };
@@ -119,7 +129,7 @@ static knot_err_t import_read_public(const keymgr_t *run, const char *path, dnss
 	err = err == KNOT_OK && public.key == NULL ? KNOT_EPUBLICKEY : err;
 	if (err != KNOT_OK) {
 		dnssec_key_free(public.key);
-		return err;
+		return import_complain(path, err);
 	}
 	*ret_key = public.key;
 	return KNOT_OK;
@@ -187,11 +197,11 @@ static knot_err_t import_pair(const keymgr_t *run, dnssec_key_t *made, const cha
 	size_t len = 0;
 	bool is_ksk = (dnssec_key_flags(made) & DNSSEC_FLAG_SEP) != 0;
 	kasp_key_t key = { .is_ksk = is_ksk, .is_zsk = !is_ksk };
-	knot_err_t err = import_read_file(private_path, text, sizeof(text), &len);
+	knot_err_t err = import_read_file(private_path, text, &len);
 	err = err == KNOT_OK ? dnssec_bind_get((knot_bytes_t){ text, len }, made) : err;
 	err = err == KNOT_OK ? import_time(run, (knot_bytes_t){ text, len }, &key.times) : err;
 	explicit_bzero(text, len);
-	return err == KNOT_OK ? import_key(run, made, &key) : err;
+	return err == KNOT_OK ? import_key(run, made, &key) : import_complain(private_path, err);
 }
 
 done_t keymgr_run_import_bind(const keymgr_t *run)

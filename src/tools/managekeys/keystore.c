@@ -202,11 +202,11 @@ static bool bench_run(const dnssec_key_t *key, unsigned threads, uint64_t *ret_p
 	return started == threads && !atomic_load(&bench.has_failed);
 }
 
-/* A key of the store, generated there or, if it can't, imported. */
+/* A key of the store, generated there or, if it can't, imported. On failure none is left behind. */
 static bool bench_make_key(const dnssec_store_t *store, size_t kind, char *ret_id, dnssec_key_t **ret_key)
 {
 	uint8_t algorithm = kinds[kind].algorithm;
-	dnssec_key_t *key, *public;
+	dnssec_key_t *key, *public = NULL;
 	if (dnssec_store_generate(store, algorithm, kinds[kind].bits, DNSSEC_FLAG_ZONE, "", ret_id, ret_key) ==
 			KNOT_OK) {
 		return true;
@@ -214,14 +214,18 @@ static bool bench_make_key(const dnssec_store_t *store, size_t kind, char *ret_i
 	if (dnssec_key_generate(algorithm, kinds[kind].bits, DNSSEC_FLAG_ZONE, &key) != KNOT_OK) {
 		return false;
 	}
-	bool is_good = dnssec_store_put(store, key, "", ret_id) == KNOT_OK &&
-		       dnssec_key_from_rdata(dnssec_key_rdata(key), &public) == KNOT_OK;
+	bool is_there = dnssec_store_put(store, key, "", ret_id) == KNOT_OK;
+	bool is_good = is_there && dnssec_key_from_rdata(dnssec_key_rdata(key), &public) == KNOT_OK &&
+		       dnssec_store_get(store, ret_id, public) == KNOT_OK;
 	dnssec_key_free(key);
-	if (is_good) {
-		*ret_key = public;
-		is_good = dnssec_store_get(store, ret_id, public) == KNOT_OK;
+	if (!is_good) {
+		knot_err_t removed = is_there ? dnssec_store_remove(store, ret_id) : KNOT_OK;
+		(void)removed;
+		dnssec_key_free(public);
+		return false;
 	}
-	return is_good;
+	*ret_key = public;
+	return true;
 }
 
 static void bench_print(const dnssec_store_t *store, size_t kind, unsigned threads)

@@ -66,15 +66,21 @@ static bool keymgr_take(const kasp_key_t *key, void *ctx)
 	return taking->err == KNOT_OK;
 }
 
+static knot_err_t keymgr_take_keys(kasp_txn_t *txn, knot_name_t zone, keys_set_t *ret_set)
+{
+	keymgr_taking_t taking = { ret_set, KNOT_OK };
+	*ret_set = (keys_set_t){ .count = 0 };
+	knot_err_t err = kasp_each_key(txn, zone, keymgr_take, &taking);
+	return err == KNOT_OK ? taking.err : err;
+}
+
 knot_err_t keymgr_read_keys(kasp_t *kasp, knot_name_t zone, keys_set_t *ret_set)
 {
 	kasp_txn_t *txn;
-	keymgr_taking_t taking = { ret_set, KNOT_OK };
 	*ret_set = (keys_set_t){ .count = 0 };
 	knot_err_t err = kasp_begin(kasp, false, &txn);
 	if (err == KNOT_OK) {
-		err = kasp_each_key(txn, zone, keymgr_take, &taking);
-		err = err == KNOT_OK ? taking.err : err;
+		err = keymgr_take_keys(txn, zone, ret_set);
 		kasp_abort(txn);
 	}
 	return err;
@@ -273,12 +279,13 @@ static done_t keymgr_run_generate(const keymgr_t *run)
 	return keymgr_shown(err);
 }
 
-/* Other flags give another tag. */
+/* A key without a role is a ZSK. Other flags give another tag. */
 static void keymgr_set_roles(const attributes_t *attributes, kasp_key_t *key)
 {
 	uint8_t rdata[DNSSEC_KEY_RDATA_MAX];
 	key->is_ksk = attributes->has_ksk ? attributes->is_ksk : key->is_ksk;
 	key->is_zsk = attributes->has_zsk ? attributes->is_zsk : key->is_zsk;
+	key->is_zsk = key->is_zsk || !key->is_ksk;
 	key->is_for_later = attributes->has_for_later ? attributes->is_for_later : key->is_for_later;
 	bool is_sep = attributes->has_sep   ? attributes->has_sep_flag
 		      : attributes->has_ksk ? attributes->is_ksk
@@ -289,28 +296,40 @@ static void keymgr_set_roles(const attributes_t *attributes, kasp_key_t *key)
 	key->tag = dnssec_rdata_tag((knot_bytes_t){ rdata, len });
 }
 
-static done_t keymgr_run_set(const keymgr_t *run)
+/* In one transaction: a server that saves the keys meanwhile does so before or after. */
+static knot_err_t keymgr_set(const keymgr_t *run, kasp_txn_t *txn)
 {
 	keys_set_t set;
 	size_t index;
 	attributes_t attributes;
+	knot_err_t err = keymgr_take_keys(txn, run->env.zone, &set);
+	err = err == KNOT_OK ? keymgr_find(&set, run->arguments[0], &index) : err;
+	err = err == KNOT_OK && !keymgr_read_attributes(run, 1, true, &attributes) ? KNOT_EPARAM : err;
+	if (err == KNOT_OK) {
+		kasp_key_t *key = &set.keys[index];
+		attributes_apply_times(&attributes, &key->times);
+		keymgr_set_roles(&attributes, key);
+		err = attributes_check_times(&key->times) ? kasp_put_key(txn, run->env.zone, key) : KNOT_ESEMCHECK;
+	}
+	keys_set_done(&set);
+	return err;
+}
+
+static done_t keymgr_run_set(const keymgr_t *run)
+{
+	kasp_txn_t *txn;
 	if (run->argument_count == 0) {
 		return keymgr_refuse("Key is not specified");
 	}
-	knot_err_t err = keymgr_pick(run, run->arguments[0], &set, &index);
+	knot_err_t err = kasp_begin(run->kasp, true, &txn);
 	if (err != KNOT_OK) {
 		return keymgr_done(err);
 	}
-	kasp_key_t *key = &set.keys[index];
-	err = keymgr_read_attributes(run, 1, true, &attributes) ? KNOT_OK : KNOT_EPARAM;
+	err = keymgr_set(run, txn);
 	if (err == KNOT_OK) {
-		attributes_apply_times(&attributes, &key->times);
-		keymgr_set_roles(&attributes, key);
-		err = !key->is_ksk && !key->is_zsk ? KNOT_EPARAM : KNOT_OK;
-		err = err == KNOT_OK && !attributes_check_times(&key->times) ? KNOT_ESEMCHECK : err;
-		err = err == KNOT_OK ? keymgr_put_key(run, key, NULL) : err;
+		return keymgr_done(kasp_commit(txn));
 	}
-	keys_set_done(&set);
+	kasp_abort(txn);
 	return keymgr_done(err);
 }
 
