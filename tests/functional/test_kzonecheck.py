@@ -4,6 +4,7 @@
 Debian's is Knot DNS 3.2.6: it writes faults to standard output, has other words for some of them, and tells of one fault of signatures and chain only.
 """
 import json
+import os
 import re
 import subprocess
 import time
@@ -373,6 +374,16 @@ def test_standard_input():
     assert (done.returncode, done.stdout) == (0, "detected zone origin example.\nNo error found\n")
     done = run("-l", "-o", "example.", "-", text=HEAD + "c CNAME a\nc CNAME b\n")
     assert done.stderr.startswith("[c.example.] multiple CNAME records, file '-', line 5\n")
+
+
+def test_standard_input_breaks(directory):
+    """What was read until then isn't the zone."""
+    folder = os.open(directory, os.O_RDONLY)
+    try:
+        done = subprocess.run([built("kzonecheck", "tools"), "-o", "example.", "-"], stdin=folder, capture_output=True, text=True, check=False, timeout=60)
+    finally:
+        os.close(folder)
+    assert (done.returncode, done.stderr) == (1, "error: failed to load the zone file\n")
 
 
 @pytest.mark.parametrize("arguments,error", [

@@ -35,7 +35,8 @@ static bool source_take_path(source_t *source)
 	return source_take_text(source, name, len);
 }
 
-static void source_read_input(source_t *source)
+/* False: it can't be read to its end. */
+static bool source_read_input(source_t *source)
 {
 	size_t len = 0, room = 1 << 16;
 	char *text = must(malloc(room));
@@ -47,6 +48,7 @@ static void source_read_input(source_t *source)
 		}
 	}
 	source->text = (knot_str_t){ text, len };
+	return ferror(stdin) == 0;
 }
 
 /* ---- The SOA ---- */
@@ -97,8 +99,10 @@ bool source_open(const char *path, const char *origin, source_t *ret_source, cha
 		snprintf(ret_error, SOURCE_ERROR_MAX, "invalid zone name");
 		return false;
 	}
-	if (strcmp(path, "-") == 0) {
-		source_read_input(ret_source);
+	if (strcmp(path, "-") == 0 && !source_read_input(ret_source)) {
+		snprintf(ret_error, SOURCE_ERROR_MAX, "failed to load the zone file");
+		source_close(ret_source);
+		return false;
 	}
 	if (origin == NULL && !source_find_soa(ret_source)) {
 		snprintf(ret_error, SOURCE_ERROR_MAX, "failed to detect zone origin (missing SOA)");
