@@ -83,6 +83,11 @@ class Manager:
     def list(self):
         return {key["id"]: key for key in json.loads(self.do("-j", "example.", "list") or "[]")}
 
+    def has(self, *keys):
+        """True if these are the keys. SoftHSM may not open a token that another process, such as the server, writes to just then."""
+        done = self.run("-j", "example.", "list")
+        return done.returncode == 0 and {key["id"] for key in json.loads(done.stdout or "[]")} == set(keys)
+
 
 # ---- keymgr ----
 
@@ -377,7 +382,7 @@ def test_backup(make_knotd, tokens, directory):
     daemon.wait(lambda: daemon.ask("example", "SOA").answer, what="the zone, from its image")
     daemon.knotc("-b", "zone-restore", "+backupdir", str(directory / "kept"), "+kaspdb", "example")
     daemon.wait_log(rf"\[example\.\] restore of private key id {key} via PKCS #11 not possible, ignoring")
-    daemon.wait(lambda: set(Manager(daemon.dir).list()) == {key}, what="the key")
+    daemon.wait(lambda: Manager(daemon.dir).has(key), what="the key")
     daemon.wait(lambda: daemon.ask("example", "SOA").answer, what="the restored zone")
     daemon.knotc("-b", "zone-sign", "example")
     check(daemon)
@@ -396,11 +401,12 @@ def test_restore_into_token(make_knotd, tokens, directory):
     start(daemon, keystores(("hsm", tokens.place("one"))), [])
     daemon.wait(lambda: daemon.ask("example", "SOA").answer, what="the zone")
     daemon.knotc("-b", "zone-restore", "+backupdir", str(folder), "+kaspdb", "example")
-    daemon.wait(lambda: set(Manager(daemon.dir).list()) == keys, what="the keys")
-    assert {(key["backend"], key["missing"]) for key in Manager(daemon.dir).list().values()} == {("PKCS11", False)}
+    daemon.wait(lambda: Manager(daemon.dir).has(*keys), what="the keys")
     daemon.knotc("-b", "zone-sign", "example")
     check(daemon)
-    assert {dns.dnssec.key_id(record) for record in contents(daemon).get_rdataset("example.", "DNSKEY")} == {key["tag"] for key in Manager(daemon.dir).list().values()}
+    shown = Manager(daemon.dir).list().values()
+    assert {(key["backend"], key["missing"]) for key in shown} == {("PKCS11", False)}
+    assert {dns.dnssec.key_id(record) for record in contents(daemon).get_rdataset("example.", "DNSKEY")} == {key["tag"] for key in shown}
 
 
 def test_import_while_the_token_fails(vanishing, directory, monkeypatch):
