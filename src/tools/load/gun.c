@@ -285,6 +285,11 @@ static bool gun_open_queue(gun_t *gun, lane_t *lane)
 		return gun_error("failed to open queue %u of %s (%s)", queue,
 				gun->interfaces[lane->interface].route.ifname, fault.text);
 	}
+	gun_interface_t *interface = &gun->interfaces[lane->interface];
+	if (gun->options->inject && kxdp_injector_open(interface->route.ifindex, interface->route.ifname,
+						    &lane->injector, &fault) != KNOT_OK) {
+		return gun_error("failed to open the injector of %s (%s)", interface->route.ifname, fault.text);
+	}
 	return true;
 }
 
@@ -454,6 +459,7 @@ void gun_close(gun_t *gun)
 	gun_join(gun);
 	for (unsigned i = 0; gun->lanes != NULL && i < gun->lane_count; i++) {
 		kxdp_queue_close(gun->lanes[i].queue);
+		kxdp_injector_close(gun->lanes[i].injector);
 		inbox_free(gun->lanes[i].inbox);
 		judge_free(gun->lanes[i].worker.judge);
 		worker_done(&gun->lanes[i].worker);

@@ -10,6 +10,7 @@
 #include "src/tools/load/options.h"
 #include "src/tools/load/route.h"
 #include "src/tools/load/worker.h"
+#include "xdp/inject.h"
 #include "xdp/priv.h"
 #include "xdp/queue.h"
 
@@ -30,9 +31,12 @@ typedef struct gun gun_t;
 typedef struct {
 	gun_t *gun; /* borrowed */
 	unsigned index;
-	unsigned interface;  /* of gun->interfaces */
-	kxdp_queue_t *queue; /* owned; NULL: sockets */
-	struct inbox *inbox; /* owned: TCP segments that came to other threads; NULL: none */
+	unsigned interface;        /* of gun->interfaces */
+	kxdp_queue_t *queue;       /* owned; NULL: sockets */
+	struct inbox *inbox;       /* owned: TCP segments that came to other threads; NULL: none */
+	kxdp_injector_t *injector; /* owned; NULL: frames go by the queue */
+	pthread_t sender;          /* runs the injector */
+	bool has_sender;
 	worker_t worker;
 	pthread_t thread;
 	bool is_started;
@@ -75,6 +79,13 @@ void xdp_udp_run(lane_t *lane);
 void xdp_tcp_run(lane_t *lane);
 void socket_udp_run(lane_t *lane);
 void socket_tcp_run(lane_t *lane);
+
+/** For lanes: start and end the thread that sends their frames, if they have an injector. inject_lane.c. */
+bool lane_start_sender(lane_t *lane);
+void lane_stop_sender(lane_t *lane);
+
+/** Let the sender have the processor. */
+void lane_yield(const lane_t *lane);
 
 /** Prepare everything up to the threads. Errors have been said. */
 bool gun_open(gun_t *gun, const options_t *options);

@@ -4,8 +4,9 @@
 #include "src/tools/load/gun.h"
 
 enum {
-	SPIN_NS = 60000,         /* a sleep ends about this late: the rest is waited for awake */
-	SLEEP_MIN_NS = 100000,   /* shorter ones aren't worth it */
+	SPIN_NS = 60000,       /* a sleep ends about this late: the rest is waited for awake */
+	SLEEP_MIN_NS = 100000, /* shorter ones aren't worth it */
+	BLOCKED_NS = 50000,
 	SLEEP_MAX_NS = 20000000, /* signals that end the run are noticed by then */
 };
 
@@ -33,6 +34,9 @@ uint64_t lane_sleep_ns(const lane_t *lane, uint64_t now_ns)
 	uint64_t left_ns = due_ns > now_ns ? due_ns - now_ns : 0;
 	if (__atomic_load_n(&lane->gun->stop, __ATOMIC_RELAXED) || due_ns == UINT64_MAX) {
 		return SLEEP_MAX_NS;
+	}
+	if (left_ns == 0) {
+		return BLOCKED_NS; /* it is due, and couldn't leave: the kernel has enough to do */
 	}
 	if (left_ns < SPIN_NS + SLEEP_MIN_NS) {
 		return 0;

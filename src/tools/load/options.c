@@ -154,20 +154,22 @@ static bool options_read_xdp_mode(const char *text, options_t *o)
 	static const struct {
 		const char *name;
 		int mode;
-		bool copy;
+		bool copy, inject;
 	} rows[] = {
-		{ "auto", KXDP_MODE_AUTO, false },
-		{ "copy", KXDP_MODE_AUTO, true },
-		{ "generic", KXDP_MODE_EMULATED, true },
+		{ "auto", KXDP_MODE_AUTO, false, false },
+		{ "copy", KXDP_MODE_AUTO, true, false },
+		{ "generic", KXDP_MODE_EMULATED, true, false },
+		{ "inject", KXDP_MODE_NATIVE, false, true },
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (strcmp(text, rows[i].name) == 0) {
 			o->xdp_mode = rows[i].mode;
 			o->xdp_copy = rows[i].copy;
+			o->inject = rows[i].inject;
 			return true;
 		}
 	}
-	return options_error("invalid mode '%s', one of auto, copy, generic is possible", text);
+	return options_error("invalid mode '%s', one of auto, copy, generic, inject is possible", text);
 }
 
 /* FROM:TO:STEP[:SECONDS] */

@@ -61,6 +61,7 @@ typedef struct {
 	uint16_t edns_size;
 	int xdp_mode; /* kxdp_mode_t */
 	bool xdp_copy;
+	bool inject;
 	const char *qlog_dir;
 	bool json;
 	uint32_t stats_ms;  /* 0: none */

@@ -4,6 +4,14 @@
 
 #include "src/tools/load/gun.h"
 
+enum { XDP_LANE_PAYLOAD_OFF = 128, XDP_LANE_PAYLOAD_MAX = 1500, XDP_LANE_INJECT_MAX = 512 };
+
+/** Frames that a turn may send. */
+static inline unsigned xdp_lane_batch(const lane_t *lane)
+{
+	return lane->injector != NULL ? XDP_LANE_INJECT_MAX : GUN_BATCH_MAX;
+}
+
 /** The flow of a query. */
 static inline void xdp_lane_set_local(const lane_t *lane, uint32_t port, uint32_t address, kxdp_flow_t *io_flow)
 {
@@ -42,6 +50,27 @@ static inline bool xdp_lane_address(const lane_t *owner, const uint8_t addr[stat
 	const uint8_t *base = owner->gun->interfaces[owner->interface].base;
 	*ret_address = load_be32(addr + 12) - load_be32(base + 12);
 	return memcmp(addr, base, 12) == 0 && *ret_address < owner->gun->plan.addresses;
+}
+
+/** A frame to build something in, as kxdp_frame_take(); from the injector's ring where the lane has one. */
+static inline bool xdp_lane_take(const lane_t *lane, kxdp_frame_t *ret_frame)
+{
+	if (lane->injector == NULL) {
+		return kxdp_frame_take(lane->queue, ret_frame);
+	}
+	uint8_t *bytes = kxdp_injector_take(lane->injector);
+	*ret_frame = (kxdp_frame_t){ bytes, bytes + XDP_LANE_PAYLOAD_OFF, XDP_LANE_PAYLOAD_MAX };
+	return bytes != NULL;
+}
+
+/** Send it, as kxdp_send(). */
+static inline bool xdp_lane_send(const lane_t *lane, const uint8_t *start, size_t len)
+{
+	if (lane->injector == NULL) {
+		return kxdp_send(lane->queue, start, len);
+	}
+	kxdp_injector_put(lane->injector, start, len);
+	return true;
 }
 
 /** A timer that ends kxdp_wait(); -1: errno says why. */

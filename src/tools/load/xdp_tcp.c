@@ -27,7 +27,7 @@ typedef struct {
 /* A frame to write a payload in. False: none now. */
 static bool xdp_tcp_take_frame(xdp_tcp_t *x)
 {
-	return x->frame.bytes != NULL || kxdp_frame_take(x->lane->queue, &x->frame);
+	return x->frame.bytes != NULL || xdp_lane_take(x->lane, &x->frame);
 }
 
 static void xdp_tcp_send_segment(xdp_tcp_t *x, const tcp_client_out_t *out)
@@ -51,7 +51,7 @@ static void xdp_tcp_send_segment(xdp_tcp_t *x, const tcp_client_out_t *out)
 	kxdp_segment_write(&segment, header);
 	size_t len = kxdp_frame_build(path, &x->flow, IPPROTO_TCP, 0, header, header_len + out->len, &start);
 	/* One that finds no room is lost like any on the way, and is sent again. */
-	(void)kxdp_send(x->lane->queue, start, len);
+	(void)xdp_lane_send(x->lane, start, len);
 	x->frame.bytes = NULL;
 }
 
@@ -61,7 +61,7 @@ static unsigned xdp_tcp_send(xdp_tcp_t *x)
 	const uint64_t now_ns = gun_now(x->lane->gun);
 	unsigned sent = 0;
 	tcp_client_out_t out;
-	while (sent < GUN_BATCH_MAX && worker_due(w) <= now_ns && xdp_tcp_take_frame(x)) {
+	while (sent < xdp_lane_batch(x->lane) && worker_due(w) <= now_ns && xdp_tcp_take_frame(x)) {
 		tcp_client_next(x->client, now_ns, x->frame.payload, &out);
 		xdp_tcp_send_segment(x, &out);
 		sent++;
@@ -158,9 +158,10 @@ void xdp_tcp_run(lane_t *lane)
 	}
 	int timer_fd = xdp_lane_timer();
 	uint64_t last_ns = 0;
-	for (;;) {
+	bool is_started = lane_start_sender(lane);
+	while (is_started) {
 		lane_phase_t phase = lane_phase(lane, gun_now(gun), &last_ns);
-		if (xdp_tcp_is_over(&x, phase)) {
+		if (xdp_tcp_is_over(&x, phase) || lane->error[0] != '\0') {
 			break;
 		}
 		if (lane->worker.chains != NULL) {
@@ -170,11 +171,13 @@ void xdp_tcp_run(lane_t *lane)
 		xdp_tcp_resend(&x);
 		kxdp_flush(lane->queue);
 		size_t received = xdp_tcp_receive(&x);
+		lane_yield(lane);
 		if (sent == 0 && received == 0 && !xdp_lane_wait(lane, timer_fd, lane_sleep_ns(lane, gun_now(gun)))) {
 			break;
 		}
 	}
-	if (x.frame.bytes != NULL) {
+	lane_stop_sender(lane);
+	if (x.frame.bytes != NULL && lane->injector == NULL) {
 		kxdp_frame_give_back(lane->queue, &x.frame);
 	}
 	tcp_client_free(x.client);

@@ -17,7 +17,7 @@ static unsigned xdp_udp_send(lane_t *lane, kxdp_flow_t *flow)
 	const uint64_t now_ns = gun_now(lane->gun);
 	unsigned sent = 0;
 	kxdp_frame_t frame;
-	while (sent < GUN_BATCH_MAX && worker_due(w) <= now_ns && kxdp_frame_take(lane->queue, &frame)) {
+	while (sent < xdp_lane_batch(lane) && worker_due(w) <= now_ns && xdp_lane_take(lane, &frame)) {
 		worker_query_t query;
 		worker_next(w, now_ns, false, frame.payload, &query);
 		xdp_lane_set_local(lane, query.port, query.address, flow);
@@ -26,7 +26,7 @@ static unsigned xdp_udp_send(lane_t *lane, kxdp_flow_t *flow)
 		store_be16(udp + 2, flow->remote_port);
 		store_be16(udp + 4, (uint16_t)(UDP_LEN + query.len));
 		size_t len = kxdp_frame_build(path, flow, IPPROTO_UDP, 0, udp, UDP_LEN + query.len, &start);
-		if (!kxdp_send(lane->queue, start, len)) {
+		if (!xdp_lane_send(lane, start, len)) {
 			worker_unsend(w, &query);
 		}
 		sent++;
@@ -76,10 +76,11 @@ void xdp_udp_run(lane_t *lane)
 	int timer_fd = xdp_lane_timer();
 	uint64_t last_ns = 0;
 	bool has_replies = !lane->gun->options->drop;
-	for (;;) {
+	bool is_started = lane_start_sender(lane);
+	while (is_started) {
 		uint64_t now_ns = gun_now(lane->gun);
 		lane_phase_t phase = lane_phase(lane, now_ns, &last_ns);
-		if (phase == LANE_ENDS || (phase == LANE_RECEIVES && !has_replies)) {
+		if (phase == LANE_ENDS || lane->error[0] != '\0' || (phase == LANE_RECEIVES && !has_replies)) {
 			break;
 		}
 		if (lane->worker.chains != NULL) {
@@ -90,10 +91,12 @@ void xdp_udp_run(lane_t *lane)
 		if (phase != LANE_SENDS) {
 			kxdp_flush(lane->queue);
 		}
+		lane_yield(lane);
 		if (sent == 0 && received == 0 &&
 				!xdp_lane_wait(lane, timer_fd, lane_sleep_ns(lane, gun_now(lane->gun)))) {
 			break;
 		}
 	}
+	lane_stop_sender(lane);
 	close(timer_fd);
 }
