@@ -33,11 +33,7 @@ const char *dnssec_eddsa_name(const dnssec_algorithm_t *row)
 
 uint16_t dnssec_rdata_tag(knot_bytes_t rdata)
 {
-	uint32_t sum = 0;
-	for (size_t i = 0; i < rdata.len; i++) {
-		sum += i % 2 == 0 ? (uint32_t)rdata.data[i] << 8 : rdata.data[i];
-	}
-	return (uint16_t)(sum + (sum >> 16));
+	return knot_dnskey_tag(rdata);
 }
 
 /* ---- Public keys: from RDATA ---- */

@@ -279,3 +279,12 @@ knot_err_t knot_rdata_unpack(
 	*ret_len = (uint16_t)w.len;
 	return KNOT_OK;
 }
+
+uint16_t knot_dnskey_tag(knot_bytes_t rdata)
+{
+	uint32_t sum = 0;
+	for (size_t i = 0; i < rdata.len; i++) {
+		sum += i % 2 == 0 ? (uint32_t)rdata.data[i] << 8 : rdata.data[i];
+	}
+	return (uint16_t)(sum + (sum >> 16));
+}

@@ -68,6 +68,9 @@ KNOT_EXPORT unsigned knot_rdata_names(
 /** Bring the letters of the names that canonical form lower-cases to lower case, in place. rdata: checked. */
 KNOT_EXPORT void knot_rdata_canonical(uint16_t type, knot_mut_bytes_t rdata);
 
+/** The key tag of checked RDATA of a DNSKEY, CDNSKEY or KEY, RFC 4034 B. */
+KNOT_EXPORT uint16_t knot_dnskey_tag(knot_bytes_t rdata);
+
 /** Canonical order of two RDATA in canonical form: as byte strings, RFC 4034 6.3. <0, 0, >0. */
 KNOT_EXPORT int knot_rdata_cmp(knot_bytes_t a, knot_bytes_t b);
 

@@ -44,6 +44,9 @@ typedef enum {
 enum {
 	/* Beside KNOT_RDATA_COMPRESS, _LOWER, _ADDITIONAL (rdata.h): */
 	FIELD_DECOMPRESS = 1 << 3, /* name that a peer may have compressed, RFC 3597 4 */
+	/* Printing, text/rdata_text.h: */
+	FIELD_NEW_LINE = 1 << 4, /* begins a line where records are printed on several */
+	FIELD_CRYPTO = 1 << 5,   /* key or signature: nothing that people read */
 };
 
 /** Mnemonics of a number field, accepted when scanning, printed only where `is_printed`. */
@@ -71,6 +74,7 @@ enum {
 	/* Printed as Knot prints obsolete types: */
 	ROW_GENERIC = 1 << 2,  /* RDATA as \# */
 	ROW_NUMBERED = 1 << 3, /* type as TYPEn */
+	ROW_KEY = 1 << 4,      /* RDATA of DNSKEY's form: has a key tag */
 };
 
 typedef struct {

@@ -61,14 +61,28 @@ static const knot_field_enum_t dsync_schemes = { .is_printed = true, .rows = { {
 	{                                                                                                              \
 		.kind = FIELD_NAME, .what = (w), .flags = (f)                                                          \
 	}
+/* A field that begins a line; the key or signature at the end. */
+#define LINE(k, w)                                                                                                     \
+	{                                                                                                              \
+		.kind = FIELD_##k, .what = (w), .flags = FIELD_NEW_LINE                                                \
+	}
+#define CRYPTO(w, m)                                                                                                   \
+	{                                                                                                              \
+		.kind = FIELD_BASE64, .what = (w), .min = (m), .flags = FIELD_NEW_LINE | FIELD_CRYPTO                  \
+	}
+/* Bytes to the end that may have many digits. */
+#define DIGITS(k, w, m)                                                                                                \
+	{                                                                                                              \
+		.kind = FIELD_##k, .what = (w), .min = (m), .flags = FIELD_NEW_LINE                                    \
+	}
 #define ALGORITHM     ENUM(U8, "algorithm", &algorithms)
-#define DS_FIELDS     F(U16, "key tag"), ALGORITHM, F(U8, "digest type"), REST(HEX, "digest", 1)
-#define DNSKEY_FIELDS F(U16, "flags"), F(U8, "protocol"), ALGORITHM, REST(BASE64, "public key", 1)
-#define TLSA_FIELDS   F(U8, "certificate usage"), F(U8, "selector"), F(U8, "matching type"), REST(HEX, "data", 1)
+#define DS_FIELDS     F(U16, "key tag"), ALGORITHM, F(U8, "digest type"), DIGITS(HEX, "digest", 1)
+#define DNSKEY_FIELDS F(U16, "flags"), F(U8, "protocol"), ALGORITHM, CRYPTO("public key", 1)
+#define TLSA_FIELDS   F(U8, "certificate usage"), F(U8, "selector"), F(U8, "matching type"), DIGITS(HEX, "data", 1)
 #define SIGNATURE_FIELDS                                                                                               \
 	F(TYPE, "type covered"), ALGORITHM, F(U8, "labels"), F(U32, "original TTL"),                                   \
-			F(TIMESTAMP, "signature expiration"), F(TIMESTAMP, "signature inception"), F(U16, "key tag"),  \
-			NAME("signer's name", L), REST(BASE64, "signature", 1)
+			F(TIMESTAMP, "signature expiration"), LINE(TIMESTAMP, "signature inception"),                  \
+			F(U16, "key tag"), NAME("signer's name", L), CRYPTO("signature", 1)
 
 enum { OBSOLETE = ROW_GENERIC | ROW_NUMBERED };
 enum { C = KNOT_RDATA_COMPRESS, D = FIELD_DECOMPRESS, L = KNOT_RDATA_LOWER, A = KNOT_RDATA_ADDITIONAL };

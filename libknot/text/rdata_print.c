@@ -9,11 +9,17 @@
 
 /* Text is written here; `failed` stays set after the first thing that did not fit or has no presentation form. */
 typedef struct {
+	const knot_rdata_style_t *style;
+	bool is_open; /* of several lines: the parenthesis */
 	char *text;
 	size_t len, max; /* max without the NUL */
 	bool failed;
 	bool has_no_form; /* the reason is not the room: only \# can say it */
 } printer_t;
+
+/* Where the lines of one record begin, and how many digits stand on each. */
+#define PRINT_INDENT "\n\t\t\t\t"
+enum { PRINT_LINE_DIGITS = 40 };
 
 static char *print_room(printer_t *p, size_t len)
 {
@@ -63,11 +69,41 @@ static void put_hex(printer_t *p, const uint8_t *bytes, size_t len)
 	}
 }
 
+static size_t print_least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Digits at the end of a record: lines of 40 where there are several lines. */
+static void put_hex_lines(printer_t *p, const uint8_t *bytes, size_t len)
+{
+	enum { LINE_BYTES = PRINT_LINE_DIGITS / 2 };
+	size_t step = p->style->is_multiline ? LINE_BYTES : len;
+	for (size_t i = 0; i < len && !p->failed; i += step) {
+		if (i > 0) {
+			put_str(p, PRINT_INDENT);
+		}
+		put_hex(p, bytes + i, print_least(step, len - i));
+	}
+}
+
 static void put_base64(printer_t *p, const uint8_t *bytes, size_t len)
 {
 	char *at = print_room(p, KNOT_BASE64_LEN(len));
 	if (at != NULL) {
 		knot_base64_print((knot_bytes_t){ bytes, len }, at);
+	}
+}
+
+static void put_base64_lines(printer_t *p, const uint8_t *bytes, size_t len)
+{
+	enum { LINE_BYTES = PRINT_LINE_DIGITS / 4 * 3 };
+	size_t step = p->style->is_multiline ? LINE_BYTES : len;
+	for (size_t i = 0; i < len && !p->failed; i += step) {
+		if (i > 0) {
+			put_str(p, PRINT_INDENT);
+		}
+		put_base64(p, bytes + i, print_least(step, len - i));
 	}
 }
 
@@ -123,7 +159,7 @@ static void put_quoted(printer_t *p, const uint8_t *bytes, size_t len)
 static void put_name(printer_t *p, const uint8_t *wire)
 {
 	char text[KNOT_NAME_TEXT_MAX];
-	print_put_bytes(p, text, knot_name_print(knot_name_of(wire), text));
+	print_put_bytes(p, text, p->style->print_name(knot_name_of(wire), text));
 }
 
 static void put_type(printer_t *p, uint16_t type)
@@ -398,7 +434,7 @@ static void put_svcparams(printer_t *p, const uint8_t *bytes, size_t len)
 	for (size_t i = 0; i < len && !p->failed; i += 4U + load_be16(bytes + i + 2)) {
 		uint16_t key = load_be16(bytes + i), value_len = load_be16(bytes + i + 2);
 		if (i > 0) {
-			put_char(p, ' ');
+			put_str(p, p->style->is_multiline ? PRINT_INDENT : " ");
 		}
 		put_svckey(p, key);
 		if (value_len > 0) {
@@ -432,8 +468,8 @@ static size_t put_field(printer_t *p, const knot_field_t *field, knot_bytes_t rd
 	case FIELD_TAG: put_word(p, at + 1, at[0]); return 1U + at[0];
 	case FIELD_STRINGS: put_strings(p, at, left); return left;
 	case FIELD_TEXT: put_quoted(p, at, left); return left;
-	case FIELD_HEX: put_hex(p, at, left); return left;
-	case FIELD_BASE64: put_base64(p, at, left); return left;
+	case FIELD_HEX: put_hex_lines(p, at, left); return left;
+	case FIELD_BASE64: put_base64_lines(p, at, left); return left;
 	case FIELD_SALT:
 		if (at[0] == 0) {
 			put_char(p, '-');
@@ -455,50 +491,195 @@ static size_t put_field(printer_t *p, const knot_field_t *field, knot_bytes_t rd
 	return left;
 }
 
+/* ---- forms of records ---- */
+
+static void print_open_line(printer_t *p)
+{
+	put_str(p, p->is_open ? PRINT_INDENT : "(" PRINT_INDENT);
+	p->is_open = true;
+}
+
+static void print_close_lines(printer_t *p)
+{
+	if (p->is_open) {
+		put_str(p, PRINT_INDENT ")");
+	}
+}
+
+size_t knot_period_print(uint32_t seconds, char ret_text[static KNOT_PERIOD_TEXT_MAX])
+{
+	static const struct {
+		uint32_t seconds;
+		const char *name;
+	} units[] = { { 604800, "week" }, { 86400, "day" }, { 3600, "hour" }, { 60, "minute" }, { 1, "second" } };
+	size_t len = 0;
+	uint32_t left = seconds;
+	for (size_t i = 0; i < KNOT_LEN(units); i++) {
+		uint32_t count = left / units[i].seconds;
+		left %= units[i].seconds;
+		if (count > 0) {
+			len += (size_t)snprintf(ret_text + len, KNOT_PERIOD_TEXT_MAX - len, "%s%u %s%s",
+					len > 0 ? " " : "", count, units[i].name, count > 1 ? "s" : "");
+		}
+	}
+	if (len == 0) {
+		len = (size_t)snprintf(ret_text, KNOT_PERIOD_TEXT_MAX, "0 seconds");
+	}
+	return len;
+}
+
+/* What stands behind a number of a SOA: its name, and a period in words. */
+static void print_explain_field(printer_t *p, const knot_field_t *field, const uint8_t *at)
+{
+	char text[KNOT_PERIOD_TEXT_MAX];
+	put_str(p, " ; ");
+	put_str(p, field->what);
+	if (field->kind == FIELD_PERIOD) {
+		put_str(p, " (");
+		print_put_bytes(p, text, knot_period_print(load_be32(at), text));
+		put_char(p, ')');
+	}
+}
+
+/* Bits of the key in checked RDATA of DNSKEY's form; 0: only the algorithm's own library knows. */
+static unsigned print_key_bits(knot_bytes_t rdata)
+{
+	const uint8_t *key = rdata.data + 4;
+	size_t len = rdata.len - 4, head = 1, e_len = len > 0 ? key[0] : 0;
+	switch (rdata.data[3]) {
+	case 13:
+	case 15: return 256;
+	case 14: return 384;
+	case 16: return 456;
+	case 1:
+	case 5:
+	case 7:
+	case 8:
+	case 10: break; /* RFC 3110 2: the exponent's length in one byte or three, exponent, modulus */
+	default: return 0;
+	}
+	if (e_len == 0 && len >= 3) {
+		head = 3;
+		e_len = load_be16(key + 1);
+	}
+	return len > head + e_len ? (unsigned)(8 * (len - head - e_len)) : 0;
+}
+
+/* "; KSK, ECDSAP256SHA256 (256b), id = 2371" */
+static void print_explain_key(printer_t *p, const knot_rrdesc_t *row, knot_bytes_t rdata)
+{
+	put_str(p, rdata.data[1] & 1 ? " ; KSK, " : " ; ZSK, ");
+	const knot_field_enum_t *names = row->fields[2].names;
+	size_t i = 0;
+	while (names->rows[i].text != NULL && names->rows[i].value != rdata.data[3]) {
+		i++;
+	}
+	if (names->rows[i].text != NULL) {
+		put_str(p, names->rows[i].text);
+	} else {
+		print_put_number(p, rdata.data[3]);
+	}
+	unsigned bits = print_key_bits(rdata);
+	if (bits > 0) {
+		put_str(p, " (");
+		print_put_number(p, bits);
+		put_str(p, "b)");
+	}
+	put_str(p, ", id = ");
+	print_put_number(p, knot_dnskey_tag(rdata));
+}
+
+/* In place of a key or a signature. */
+static void print_omit_crypto(printer_t *p, const knot_rrdesc_t *row, knot_bytes_t rdata)
+{
+	if (!(row->flags & ROW_KEY) || p->style->is_multiline) {
+		put_str(p, "[omitted]");
+		return;
+	}
+	put_str(p, "[id = ");
+	print_put_number(p, knot_dnskey_tag(rdata));
+	put_char(p, ']');
+}
+
 static void put_typed(printer_t *p, const knot_rrdesc_t *row, knot_bytes_t rdata)
 {
+	const bool is_multiline = p->style->is_multiline, hides_crypto = p->style->hides_crypto;
 	size_t pos = 0;
 	for (const knot_field_t *field = row->fields; field->kind != FIELD_END && !p->failed; field++) {
 		size_t before = p->len;
-		if (field != row->fields) {
+		bool was_open = p->is_open, is_hidden = hides_crypto && (field->flags & FIELD_CRYPTO);
+		bool is_alone = is_hidden && (row->flags & ROW_KEY); /* nothing that needs a line */
+		bool has_line = is_multiline && (field->flags & FIELD_NEW_LINE) && !is_alone;
+		if (field != row->fields && !(has_line && was_open)) {
 			put_char(p, ' ');
 		}
-		size_t start = p->len;
-		pos += put_field(p, field, rdata, pos);
-		if (p->len == start) { /* an empty field at the end takes no separator */
-			p->len = before;
+		if (has_line) {
+			print_open_line(p);
 		}
+		size_t start = p->len, at = pos;
+		if (is_hidden) {
+			print_omit_crypto(p, row, rdata);
+			pos = rdata.len;
+		} else {
+			pos += put_field(p, field, rdata, pos);
+		}
+		if (p->len == start && field->kind != FIELD_BITMAP) { /* an empty field at the end takes no separator */
+			p->len = before;
+			p->is_open = was_open;
+		} else if (p->len == start && !has_line) {
+			p->len = before;
+		} else if (has_line && (field->kind == FIELD_U32 || field->kind == FIELD_PERIOD)) {
+			print_explain_field(p, field, rdata.data + at);
+		}
+	}
+	print_close_lines(p);
+	if (is_multiline && (row->flags & ROW_KEY)) {
+		put_str(p, hides_crypto ? PRINT_INDENT : "");
+		print_explain_key(p, row, rdata);
 	}
 }
 
 static void put_generic(printer_t *p, knot_bytes_t rdata)
 {
+	if (p->style->is_multiline) {
+		print_open_line(p);
+	}
 	put_str(p, "\\# ");
 	print_put_number(p, (uint32_t)rdata.len);
 	if (rdata.len > 0) {
 		put_char(p, ' ');
-		put_hex(p, rdata.data, rdata.len);
+		if (p->style->is_multiline) {
+			print_open_line(p);
+		}
+		put_hex_lines(p, rdata.data, rdata.len);
 	}
+	print_close_lines(p);
 }
 
-size_t knot_rdata_print(uint16_t type, knot_bytes_t rdata, char *ret_text, size_t max)
+size_t knot_rdata_print_as(
+		uint16_t type, knot_bytes_t rdata, const knot_rdata_style_t *style, char *ret_text, size_t max)
 {
 	const knot_rrdesc_t *row = knot_rrdesc(type);
 	if (max == 0) {
 		return 0;
 	}
-	printer_t p = { .text = ret_text, .max = max - 1 };
-	if ((row->flags & ROW_GENERIC) || row->fields[0].kind == FIELD_OPAQUE || rdata.len == 0) {
+	printer_t p = { .style = style, .text = ret_text, .max = max - 1 };
+	if (style->is_generic || (row->flags & ROW_GENERIC) || row->fields[0].kind == FIELD_OPAQUE || rdata.len == 0) {
 		put_generic(&p, rdata);
 	} else {
 		put_typed(&p, row, rdata);
 		if (p.has_no_form || (p.failed && max >= KNOT_RDATA_TEXT_MAX)) { /* a full type bitmap has 700,000
 										    characters */
-			p.len = 0;
-			p.failed = false;
+			p = (printer_t){ .style = style, .text = ret_text, .max = max - 1 };
 			put_generic(&p, rdata);
 		}
 	}
 	ret_text[p.failed ? 0 : p.len] = '\0';
 	return p.failed ? 0 : p.len;
+}
+
+size_t knot_rdata_print(uint16_t type, knot_bytes_t rdata, char *ret_text, size_t max)
+{
+	static const knot_rdata_style_t style = { .print_name = knot_name_print };
+	return knot_rdata_print_as(type, rdata, &style, ret_text, max);
 }

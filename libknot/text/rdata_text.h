@@ -29,3 +29,20 @@ KNOT_MUST_USE knot_err_t knot_ttl_scan(knot_str_t text, uint32_t *ret_ttl, const
  */
 enum { KNOT_RDATA_TEXT_MAX = 4 * 65535 + 1024 };
 KNOT_EXPORT size_t knot_rdata_print(uint16_t type, knot_bytes_t rdata, char *ret_text, size_t max);
+
+/** How to print; to be had with `{ .print_name = knot_name_print }` as knot_rdata_print() does it. */
+typedef struct {
+	size_t (*print_name)(knot_name_t name, char ret_text[static KNOT_NAME_TEXT_MAX]); /* of names within RDATA */
+	bool is_multiline; /* long RDATA on several lines in parentheses, with comments: what numbers of a SOA and keys
+			      are */
+	bool is_generic;   /* all types as types without a row are: \# (RFC 3597 5) */
+	bool hides_crypto; /* keys and signatures: [id = 2371], [omitted]; not what a zone file may have */
+} knot_rdata_style_t;
+
+/** As knot_rdata_print(), in a style. */
+KNOT_EXPORT size_t knot_rdata_print_as(
+		uint16_t type, knot_bytes_t rdata, const knot_rdata_style_t *style, char *ret_text, size_t max);
+
+/** Print a period in words: "1 week 2 hours", "0 seconds". Returns the length without NUL. */
+enum { KNOT_PERIOD_TEXT_MAX = 80 };
+KNOT_EXPORT size_t knot_period_print(uint32_t seconds, char ret_text[static KNOT_PERIOD_TEXT_MAX]);

@@ -12,3 +12,7 @@ enum {
 
 /** Print the first column and what separates it from the second. Returns its length; no NUL. */
 size_t knot_rr_print_owner(knot_name_t owner, char ret_text[static KNOT_RR_OWNER_TEXT_MAX]);
+
+/** The same for a name that has been printed: `len` characters of `text`, which has room for KNOT_RR_OWNER_WIDTH more.
+ */
+size_t knot_rr_pad_owner(char *text, size_t len);

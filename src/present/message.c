@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "src/present/message.h"
+
+#include "src/present/codes.h"
+#include "src/present/edns.h"
+#include "libknot/text/rr_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ---- Records ---- */
+
+static size_t message_pad_owner(const present_style_t *style, knot_name_t owner, char *ret_text)
+{
+	size_t len = style->rdata.print_name(owner, ret_text);
+	return knot_rr_pad_owner(ret_text, len);
+}
+
+static void message_put_owner(
+		present_text_t *text, const present_style_t *style, present_columns_t *columns, knot_name_t owner)
+{
+	if (columns->owner_len != owner.len || memcmp(columns->owner_wire, owner.wire, owner.len) != 0) {
+		memcpy(columns->owner_wire, owner.wire, owner.len);
+		columns->owner_len = owner.len;
+		columns->owner_text_len = message_pad_owner(style, owner, columns->owner_text);
+	}
+	present_text_put(text, columns->owner_text, columns->owner_text_len);
+}
+
+static size_t message_print_type(const present_style_t *style, uint16_t type, char ret_text[static KNOT_TYPE_TEXT_MAX])
+{
+	return style->rdata.is_generic ? (size_t)snprintf(ret_text, KNOT_TYPE_TEXT_MAX, "TYPE%u", type)
+				       : knot_rrtype_print(type, ret_text);
+}
+
+static void message_put_type(
+		present_text_t *text, const present_style_t *style, present_columns_t *columns, uint16_t type)
+{
+	if (columns->type_len == 0 || columns->type != type) {
+		columns->type = type;
+		columns->type_len = (uint16_t)message_print_type(style, type, columns->type_text);
+	}
+	present_text_put(text, columns->type_text, columns->type_len);
+}
+
+static char message_gap(const present_style_t *style)
+{
+	return style->rdata.is_multiline ? ' ' : '\t';
+}
+
+static void message_put_class(present_text_t *text, uint16_t rrclass)
+{
+	char name[KNOT_TYPE_TEXT_MAX];
+	if (rrclass == KNOT_CLASS_IN) { /* of each record of a transfer */
+		present_text_put(text, "IN", 2);
+		return;
+	}
+	present_text_put(text, name, knot_rrclass_print(rrclass, name));
+}
+
+void present_rdata_put(present_text_t *text, const present_style_t *style, uint16_t type, knot_bytes_t rdata)
+{
+	size_t max = rdata.len < 256 ? 4096 : KNOT_RDATA_TEXT_MAX;
+	char *at = present_text_room(text, max);
+	size_t len = at != NULL ? knot_rdata_print_as(type, rdata, &style->rdata, at, max) : 0;
+	if (at != NULL && len == 0 && max < KNOT_RDATA_TEXT_MAX) { /* a bitmap of a few bytes may name many types */
+		at = present_text_room(text, KNOT_RDATA_TEXT_MAX);
+		len = at != NULL ? knot_rdata_print_as(type, rdata, &style->rdata, at, KNOT_RDATA_TEXT_MAX) : 0;
+	}
+	text->len += len;
+}
+
+void present_record_put(present_text_t *text, const present_style_t *style, present_columns_t *columns,
+		const knot_message_rr_t *rr, knot_bytes_t rdata)
+{
+	const char gap = message_gap(style);
+	message_put_owner(text, style, columns, rr->owner);
+	if (style->shows & PRESENT_TTL) {
+		present_text_number(text, rr->ttl);
+		present_text_char(text, gap);
+	}
+	if (style->shows & PRESENT_CLASS) {
+		message_put_class(text, rr->class);
+		present_text_char(text, gap);
+	}
+	message_put_type(text, style, columns, rr->type);
+	if (!present_is_empty(rr)) {
+		present_text_char(text, gap);
+		present_rdata_put(text, style, rr->type, rdata);
+	}
+	present_text_char(text, '\n');
+}
+
+/* ---- Sections ---- */
+
+/* What sections are called; UPDATE has other ones (RFC 2136 2). */
+static const char *const message_sections[2][4] = {
+	{ "QUESTION", "ANSWER", "AUTHORITY", "ADDITIONAL" },
+	{ "ZONE", "PREREQUISITE", "UPDATE", "ADDITIONAL" },
+};
+
+static const char *message_section_name(uint16_t flags, knot_section_t section)
+{
+	return message_sections[present_flags_opcode(flags) == KNOT_OPCODE_UPDATE][section];
+}
+
+static void message_put_heading(present_text_t *text, const present_style_t *style, const char *name, const char *more)
+{
+	if (style->shows & PRESENT_COMMENTS) {
+		present_text_format(text, "\n;; %s %sSECTION:\n", name, more);
+	}
+}
+
+static const uint32_t message_section_bits[] = {
+	[KNOT_SECTION_QUESTION] = PRESENT_QUESTION,
+	[KNOT_SECTION_ANSWER] = PRESENT_ANSWER,
+	[KNOT_SECTION_AUTHORITY] = PRESENT_AUTHORITY,
+	[KNOT_SECTION_ADDITIONAL] = PRESENT_ADDITIONAL,
+};
+
+static void message_put_question(present_text_t *text, const present_style_t *style, const knot_message_rr_t *rr)
+{
+	char owner[KNOT_NAME_TEXT_MAX + 32], type[KNOT_TYPE_TEXT_MAX];
+	const char gap = message_gap(style);
+	present_text_str(text, style->shows & PRESENT_COMMENTS ? ";; " : ";;");
+	present_text_put(text, owner, message_pad_owner(style, rr->owner, owner));
+	if (style->shows & PRESENT_CLASS) {
+		present_text_char(text, gap);
+		message_put_class(text, rr->class);
+	}
+	present_text_char(text, gap);
+	present_text_put(text, type, message_print_type(style, rr->type, type));
+	present_text_char(text, '\n');
+}
+
+/* The records of all sections, up to the end or to the message's fault. */
+static void message_put_sections(present_text_t *text, const present_style_t *style, const present_message_t *message)
+{
+	static __thread uint8_t rdata[KNOT_RDATA_MAX];
+	knot_message_t view;
+	knot_message_rr_t rr;
+	present_columns_t columns = { 0 };
+	int headed = -1;
+	if (knot_message_begin(message->wire, &view) != KNOT_OK) {
+		return;
+	}
+	while (view.pos < message->end && knot_message_next(&view, &rr)) {
+		uint16_t len = 0;
+		bool is_apart = rr.type == KNOT_TYPE_OPT || rr.type == KNOT_TYPE_TSIG;
+		bool is_question = rr.section == KNOT_SECTION_QUESTION;
+		if (!(style->shows & message_section_bits[rr.section]) || (is_apart && !is_question)) {
+			continue;
+		}
+		if (headed != (int)rr.section) {
+			headed = (int)rr.section;
+			message_put_heading(text, style, message_section_name(message->flags, rr.section), "");
+		}
+		if (is_question) {
+			message_put_question(text, style, &rr);
+		} else if (present_is_empty(&rr) ||
+				knot_rdata_unpack(rr.type, message->wire, rr.rdata_off, rr.rdata_len,
+						(knot_mut_bytes_t){ rdata, sizeof(rdata) }, &len) == KNOT_OK) {
+			present_record_put(text, style, &columns, &rr, (knot_bytes_t){ rdata, len });
+		}
+	}
+}
+
+/* ---- Header, TSIG ---- */
+
+static void message_put_flags(present_text_t *text, uint16_t flags)
+{
+	static const struct {
+		uint16_t bit;
+		const char *name;
+	} names[] = {
+		{ KNOT_FLAG_QR, " qr" },
+		{ KNOT_FLAG_AA, " aa" },
+		{ KNOT_FLAG_TC, " tc" },
+		{ KNOT_FLAG_RD, " rd" },
+		{ KNOT_FLAG_RA, " ra" },
+		{ 0x0040, " z" },
+		{ KNOT_FLAG_AD, " ad" },
+		{ KNOT_FLAG_CD, " cd" },
+	};
+	for (size_t i = 0; i < KNOT_LEN(names); i++) {
+		present_text_str(text, flags & names[i].bit ? names[i].name : "");
+	}
+}
+
+static void message_put_header(present_text_t *text, const present_message_t *message)
+{
+	char opcode[PRESENT_CODE_MAX], rcode[PRESENT_CODE_MAX];
+	present_text_format(text, ";; ->>HEADER<<- opcode: %s; status: %s; id: %u\n;; Flags:",
+			present_opcode(present_flags_opcode(message->flags), opcode),
+			present_rcode(message->rcode, rcode), message->id);
+	message_put_flags(text, message->flags);
+	for (unsigned i = 0; i < 4; i++) {
+		present_text_format(text, "; %s: %u",
+				i == 0 && present_flags_opcode(message->flags) != KNOT_OPCODE_UPDATE
+						? "QUERY"
+						: message_section_name(message->flags, (knot_section_t)i),
+				message->counts[i]);
+	}
+	present_text_char(text, '\n');
+}
+
+static void message_put_tsig(present_text_t *text, const present_style_t *style, const present_message_t *message)
+{
+	const knot_tsig_t *tsig = &message->tsig;
+	char name[KNOT_NAME_TEXT_MAX + 32];
+	const char gap = message_gap(style);
+	message_put_heading(text, style, "TSIG", "PSEUDO");
+	present_text_put(text, name, message_pad_owner(style, tsig->key, name));
+	if (style->shows & PRESENT_TTL) {
+		present_text_format(text, "0%c", gap);
+	}
+	if (style->shows & PRESENT_CLASS) {
+		present_text_format(text, "ANY%c", gap);
+	}
+	knot_name_print(tsig->algorithm, name);
+	present_text_format(text, "TSIG%c%s %" PRIu64 " %u %zu", gap, name, tsig->time_s, tsig->fudge_s, tsig->mac.len);
+	if (tsig->mac.len > 0) {
+		present_text_char(text, ' ');
+		char *at = present_text_room(text, KNOT_BASE64_LEN(tsig->mac.len));
+		text->len += at != NULL ? knot_base64_print(tsig->mac, at) : 0;
+	}
+	present_text_format(text, " %u %s %zu", tsig->original_id, present_tsig_error(tsig->error), tsig->other.len);
+	if (tsig->other.len > 0) {
+		present_text_char(text, ' ');
+		char *at = present_text_room(text, KNOT_BASE64_LEN(tsig->other.len));
+		text->len += at != NULL ? knot_base64_print(tsig->other, at) : 0;
+	}
+	present_text_char(text, '\n');
+}
+
+/* ---- The whole ---- */
+
+static void message_put_full(present_text_t *text, const present_style_t *style, const present_message_t *message)
+{
+	if (style->shows & PRESENT_HEADER) {
+		message_put_header(text, message);
+	}
+	if ((style->shows & PRESENT_EDNS) && message->has_opt) {
+		message_put_heading(text, style, "EDNS", "PSEUDO");
+		if (style->shows & PRESENT_OPT_PRESENT) {
+			present_edns_put_line(text, style, message);
+		} else {
+			present_edns_put(text, style, message);
+		}
+	}
+	message_put_sections(text, style, message);
+	if ((style->shows & PRESENT_TSIG) && message->has_tsig) {
+		message_put_tsig(text, style, message);
+	}
+}
+
+static void message_put_short(present_text_t *text, const present_style_t *style, const present_message_t *message)
+{
+	static __thread uint8_t rdata[KNOT_RDATA_MAX];
+	knot_message_t view;
+	knot_message_rr_t rr;
+	uint16_t len;
+	if (knot_message_begin(message->wire, &view) != KNOT_OK) {
+		return;
+	}
+	while (view.pos < message->end && knot_message_next(&view, &rr) && rr.section <= KNOT_SECTION_ANSWER) {
+		if (rr.section == KNOT_SECTION_ANSWER &&
+				knot_rdata_unpack(rr.type, message->wire, rr.rdata_off, rr.rdata_len,
+						(knot_mut_bytes_t){ rdata, sizeof(rdata) }, &len) == KNOT_OK) {
+			present_rdata_put(text, style, rr.type, (knot_bytes_t){ rdata, len });
+			present_text_char(text, '\n');
+		}
+	}
+}
+
+void present_message_put(present_text_t *text, const present_style_t *style, const present_message_t *message)
+{
+	if (style->format == PRESENT_SHORT) {
+		message_put_short(text, style, message);
+	} else {
+		message_put_full(text, style, message);
+	}
+}
+
+void present_transfer_put(present_text_t *text, const present_style_t *style, const present_message_t *query)
+{
+	char name[KNOT_NAME_TEXT_MAX], type[KNOT_TYPE_TEXT_MAX];
+	style->rdata.print_name(query->qname, name);
+	knot_rrtype_print(query->qtype, type);
+	present_text_format(text, ";; %s for %s\n", type, name);
+}
+
+void present_foot_put(present_text_t *text, const present_foot_t *foot)
+{
+	char when[64];
+	if (strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %Z", &foot->when) == 0) {
+		when[0] = '\0';
+	}
+	if (foot->messages == 0) {
+		present_text_format(text, "\n;; %s %zu B\n", foot->is_query ? "Sent" : "Received", foot->len);
+	} else {
+		present_text_format(text, ";; Received %zu B (%zu messages, %zu records)\n", foot->len, foot->messages,
+				foot->records);
+	}
+	present_text_format(text, ";; Time %s\n;; %s %s in %.1f ms\n", when, foot->is_query ? "To" : "From", foot->peer,
+			foot->elapsed_ms);
+}
+
+/* ---- What can't be read ---- */
+
+void present_wreck_put(present_text_t *text, const present_style_t *style, const present_message_t *message)
+{
+	enum { LINE_BYTES = 16 };
+	present_style_t all = *style;
+	present_text_t good = { 0 };
+	all.shows = PRESENT_ALL | PRESENT_COMMENTS | PRESENT_CLASS | PRESENT_TTL;
+	all.rdata.is_multiline = false;
+	if (message->wire.len >= KNOT_MSG_HEADER_LEN) {
+		message_put_full(&good, &all, message);
+	}
+	for (size_t i = 0; i < good.len; i++) { /* comments all */
+		bool begins = i == 0 || good.data[i - 1] == '\n';
+		if (begins && good.data[i] != ';' && good.data[i] != '\n') {
+			present_text_str(text, ";; ");
+		}
+		present_text_char(text, good.data[i]);
+	}
+	text->failed |= good.failed;
+	present_text_done(&good);
+	present_text_format(text, "%s;; Message of %zu B can't be read from byte %zu on: %s\n",
+			text->len > 0 ? "\n" : "", message->wire.len, message->end, message->fault);
+	for (size_t i = message->end; i < message->wire.len; i += LINE_BYTES) {
+		size_t left = message->wire.len - i;
+		present_text_format(text, ";; %04zx:", i);
+		for (size_t k = 0; k < left && k < LINE_BYTES; k++) {
+			present_text_format(text, " %02X", message->wire.data[i + k]);
+		}
+		present_text_char(text, '\n');
+	}
+}
