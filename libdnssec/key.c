@@ -2,6 +2,8 @@
 #include "libdnssec/form.h"
 #include "libdnssec/internal.h"
 
+#include "libknot/rr/rdata.h"
+
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/err.h>

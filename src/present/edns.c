@@ -374,16 +374,22 @@ static void edns_put_unknown(present_text_t *text, const present_style_t *style,
 	}
 }
 
+/* The rcode, if OPT has a part in it. */
 static const char *edns_rcode(const present_message_t *message, char room[static PRESENT_CODE_MAX])
 {
-	return present_rcode(message->rcode, room);
+	return present_rcode(message->opt_ttl >> 24 != 0 ? message->rcode : KNOT_RCODE_NOERROR, room);
+}
+
+static const char *edns_begin(const present_style_t *style)
+{
+	return style->shows & PRESENT_COMMENTS ? ";; " : ";;";
 }
 
 void present_edns_put(present_text_t *text, const present_style_t *style, const present_message_t *message)
 {
 	char rcode[PRESENT_CODE_MAX];
 	knot_edns_option_t found;
-	present_text_format(text, ";; Version: %u; flags: %s%s; UDP size: %u B; ext-rcode: %s\n",
+	present_text_format(text, "%sVersion: %u; flags: %s%s; UDP size: %u B; ext-rcode: %s\n", edns_begin(style),
 			message->opt_ttl >> 16 & 0xFF, message->opt_ttl & EDNS_FLAG_DO ? "do" : "",
 			!(message->opt_ttl & EDNS_FLAG_DE) ? ""
 			: message->opt_ttl & EDNS_FLAG_DO  ? " de"
@@ -410,7 +416,7 @@ void present_edns_put_line(present_text_t *text, const present_style_t *style, c
 {
 	char rcode[PRESENT_CODE_MAX];
 	knot_edns_option_t found;
-	present_text_format(text, ";; Version=%u FLAGS=", message->opt_ttl >> 16 & 0xFF);
+	present_text_format(text, "%sVersion=%u FLAGS=", edns_begin(style), message->opt_ttl >> 16 & 0xFF);
 	const char *comma = "";
 	for (unsigned bit = 0; bit < 16; bit++) {
 		if (message->opt_ttl & 0x8000U >> bit) {
@@ -423,8 +429,8 @@ void present_edns_put_line(present_text_t *text, const present_style_t *style, c
 			}
 		}
 	}
-	present_text_format(text, "%s RCODE=%s UDPSIZE=%u", *comma == '\0' ? "0" : "", edns_rcode(message, rcode),
-			message->opt_payload);
+	present_text_format(text, "%s RCODE=%s UDPSIZE=%u", *comma == '\0' ? "0" : "",
+			present_rcode(message->rcode, rcode), message->opt_payload);
 	for (size_t pos = 0; knot_edns_next(message->options, &pos, &found);) {
 		const edns_row_t *row = edns_find(found.code);
 		const edns_option_t option = { found.data, message, style };
@@ -491,7 +497,7 @@ void present_edns_put_json(knot_json_t *json, const present_message_t *message)
 	knot_json_open(json, "EDNS", KNOT_JSON_OBJECT, KNOT_JSON_LINES);
 	knot_json_uint(json, "Version", message->opt_ttl >> 16 & 0xFF);
 	edns_put_flags_json(json, message->opt_ttl);
-	knot_json_text(json, "RCODE", edns_rcode(message, rcode));
+	knot_json_text(json, "RCODE", present_rcode(message->rcode, rcode));
 	knot_json_uint(json, "UDPSIZE", message->opt_payload);
 	for (size_t pos = 0; knot_edns_next(message->options, &pos, &found);) {
 		edns_put_option_json(json, message, &found);

@@ -2,6 +2,7 @@
 #include "src/present/json.h"
 
 #include "src/present/edns.h"
+#include "src/present/message.h"
 #include "src/present/text.h"
 
 #include <stdio.h>
@@ -9,6 +10,7 @@
 /* Room for what one record needs as text: allocated with the first one. */
 typedef struct {
 	const present_style_t *style;
+	present_style_t plain; /* of RDATA: on one line, whole */
 	present_text_t text;
 	uint8_t rdata[KNOT_RDATA_MAX];
 } json_room_t;
@@ -51,7 +53,7 @@ static void json_put_rdata(knot_json_t *json, json_room_t *room, uint16_t type, 
 		return;
 	}
 	char *at = present_text_room(&room->text, KNOT_RDATA_TEXT_MAX);
-	size_t len = at != NULL ? knot_rdata_print_as(type, rdata, &room->style->rdata, at, KNOT_RDATA_TEXT_MAX) : 0;
+	size_t len = at != NULL ? knot_rdata_print_as(type, rdata, &room->plain.rdata, at, KNOT_RDATA_TEXT_MAX) : 0;
 	knot_json_str(json, member, (knot_str_t){ at, len });
 }
 
@@ -74,12 +76,17 @@ static void json_put_record(
 				       (knot_mut_bytes_t){ room->rdata, sizeof(room->rdata) }, &len) == KNOT_OK;
 	knot_bytes_t rdata = is_good ? (knot_bytes_t){ room->rdata, len }
 				     : (knot_bytes_t){ message->wire.data + rr->rdata_off, rr->rdata_len };
-	if (is_good && !is_opt && rr->type != KNOT_TYPE_TSIG) {
-		room->text.len = 0;
+	room->text.len = 0;
+	if (rr->type == KNOT_TYPE_TSIG && message->has_tsig && rr->off == message->tsig.off) {
+		present_tsig_put_rdata(&room->text, &room->plain, &message->tsig);
+		knot_json_str(json, "rdataTSIG", (knot_str_t){ room->text.data, room->text.len });
+	} else if (is_good && !is_opt) {
 		json_put_rdata(json, room, rr->type, rdata);
 	}
 	knot_json_uint(json, "RDLENGTH", rdata.len);
-	json_put_hex(json, "RDATAHEX", &room->text, rdata);
+	if (rdata.len > 0) {
+		json_put_hex(json, "RDATAHEX", &room->text, rdata);
+	}
 	knot_json_close(json);
 }
 
@@ -117,6 +124,7 @@ static void json_put_sections(knot_json_t *json, const present_style_t *style, c
 	knot_message_rr_t rr;
 	knot_section_t open = KNOT_SECTION_QUESTION;
 	room.style = style;
+	room.plain = (present_style_t){ .rdata = { .print_name = style->rdata.print_name } };
 	if (knot_message_begin(message->wire, &view) != KNOT_OK) {
 		return;
 	}

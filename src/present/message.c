@@ -96,7 +96,7 @@ void present_record_put(present_text_t *text, const present_style_t *style, pres
 /* What sections are called; UPDATE has other ones (RFC 2136 2). */
 static const char *const message_sections[2][4] = {
 	{ "QUESTION", "ANSWER", "AUTHORITY", "ADDITIONAL" },
-	{ "ZONE", "PREREQUISITE", "UPDATE", "ADDITIONAL" },
+	{ "ZONE", "PREREQ", "UPDATE", "ADDITIONAL" },
 };
 
 static const char *message_section_name(uint16_t flags, knot_section_t section)
@@ -124,11 +124,13 @@ static void message_put_question(present_text_t *text, const present_style_t *st
 	const char gap = message_gap(style);
 	present_text_str(text, style->shows & PRESENT_COMMENTS ? ";; " : ";;");
 	present_text_put(text, owner, message_pad_owner(style, rr->owner, owner));
-	if (style->shows & PRESENT_CLASS) {
+	if (style->shows & PRESENT_TTL) { /* the column stays empty */
 		present_text_char(text, gap);
-		message_put_class(text, rr->class);
 	}
-	present_text_char(text, gap);
+	if (style->shows & PRESENT_CLASS) {
+		message_put_class(text, rr->class);
+		present_text_char(text, gap);
+	}
 	present_text_put(text, type, message_print_type(style, rr->type, type));
 	present_text_char(text, '\n');
 }
@@ -167,6 +169,8 @@ static void message_put_sections(present_text_t *text, const present_style_t *st
 
 /* ---- Header, TSIG ---- */
 
+enum { MESSAGE_FLAGS = 0xFFFF & ~(KNOT_OPCODE_MASK | KNOT_RCODE_MASK) };
+
 static void message_put_flags(present_text_t *text, uint16_t flags)
 {
 	static const struct {
@@ -190,9 +194,9 @@ static void message_put_flags(present_text_t *text, uint16_t flags)
 static void message_put_header(present_text_t *text, const present_message_t *message)
 {
 	char opcode[PRESENT_CODE_MAX], rcode[PRESENT_CODE_MAX];
-	present_text_format(text, ";; ->>HEADER<<- opcode: %s; status: %s; id: %u\n;; Flags:",
+	present_text_format(text, ";; ->>HEADER<<- opcode: %s; status: %s; id: %u\n;; Flags:%s",
 			present_opcode(present_flags_opcode(message->flags), opcode),
-			present_rcode(message->rcode, rcode), message->id);
+			present_rcode(message->rcode, rcode), message->id, message->flags & MESSAGE_FLAGS ? "" : " ");
 	message_put_flags(text, message->flags);
 	for (unsigned i = 0; i < 4; i++) {
 		present_text_format(text, "; %s: %u",
@@ -204,10 +208,35 @@ static void message_put_header(present_text_t *text, const present_message_t *me
 	present_text_char(text, '\n');
 }
 
-static void message_put_tsig(present_text_t *text, const present_style_t *style, const present_message_t *message)
+static void message_put_base64(present_text_t *text, knot_bytes_t bytes)
+{
+	if (bytes.len > 0) {
+		present_text_char(text, ' ');
+		char *at = present_text_room(text, KNOT_BASE64_LEN(bytes.len));
+		text->len += at != NULL ? knot_base64_print(bytes, at) : 0;
+	}
+}
+
+void present_tsig_put_rdata(present_text_t *text, const present_style_t *style, const knot_tsig_t *tsig)
+{
+	const char *line = style->rdata.is_multiline ? "\n\t\t\t\t" : " ";
+	char *at = present_text_room(text, KNOT_NAME_TEXT_MAX);
+	text->len += at != NULL ? knot_name_print(tsig->algorithm, at) : 0;
+	present_text_format(text, " %" PRIu64 " %u%s%s%zu", tsig->time_s, tsig->fudge_s,
+			style->rdata.is_multiline ? " (" : "", line, tsig->mac.len);
+	message_put_base64(text, tsig->mac);
+	present_text_format(
+			text, "%s%u %s %zu", line, tsig->original_id, present_tsig_error(tsig->error), tsig->other.len);
+	message_put_base64(text, tsig->other);
+	if (style->rdata.is_multiline) {
+		present_text_format(text, "%s)", line);
+	}
+}
+
+void present_tsig_put(present_text_t *text, const present_style_t *style, const present_message_t *message)
 {
 	const knot_tsig_t *tsig = &message->tsig;
-	char name[KNOT_NAME_TEXT_MAX + 32];
+	char name[KNOT_NAME_TEXT_MAX + 32], type[KNOT_TYPE_TEXT_MAX];
 	const char gap = message_gap(style);
 	message_put_heading(text, style, "TSIG", "PSEUDO");
 	present_text_put(text, name, message_pad_owner(style, tsig->key, name));
@@ -217,25 +246,20 @@ static void message_put_tsig(present_text_t *text, const present_style_t *style,
 	if (style->shows & PRESENT_CLASS) {
 		present_text_format(text, "ANY%c", gap);
 	}
-	knot_name_print(tsig->algorithm, name);
-	present_text_format(text, "TSIG%c%s %" PRIu64 " %u %zu", gap, name, tsig->time_s, tsig->fudge_s, tsig->mac.len);
-	if (tsig->mac.len > 0) {
-		present_text_char(text, ' ');
-		char *at = present_text_room(text, KNOT_BASE64_LEN(tsig->mac.len));
-		text->len += at != NULL ? knot_base64_print(tsig->mac, at) : 0;
-	}
-	present_text_format(text, " %u %s %zu", tsig->original_id, present_tsig_error(tsig->error), tsig->other.len);
-	if (tsig->other.len > 0) {
-		present_text_char(text, ' ');
-		char *at = present_text_room(text, KNOT_BASE64_LEN(tsig->other.len));
-		text->len += at != NULL ? knot_base64_print(tsig->other, at) : 0;
+	present_text_put(text, type, message_print_type(style, KNOT_TYPE_TSIG, type));
+	present_text_char(text, gap);
+	if (style->rdata.is_generic) {
+		present_rdata_put(text, style, KNOT_TYPE_TSIG, message->tsig_rdata);
+	} else {
+		present_tsig_put_rdata(text, style, tsig);
 	}
 	present_text_char(text, '\n');
 }
 
 /* ---- The whole ---- */
 
-static void message_put_full(present_text_t *text, const present_style_t *style, const present_message_t *message)
+/* What comes before the sections. */
+static void message_put_head(present_text_t *text, const present_style_t *style, const present_message_t *message)
 {
 	if (style->shows & PRESENT_HEADER) {
 		message_put_header(text, message);
@@ -248,10 +272,20 @@ static void message_put_full(present_text_t *text, const present_style_t *style,
 			present_edns_put(text, style, message);
 		}
 	}
-	message_put_sections(text, style, message);
+}
+
+static void message_put_tail(present_text_t *text, const present_style_t *style, const present_message_t *message)
+{
 	if ((style->shows & PRESENT_TSIG) && message->has_tsig) {
-		message_put_tsig(text, style, message);
+		present_tsig_put(text, style, message);
 	}
+}
+
+static void message_put_full(present_text_t *text, const present_style_t *style, const present_message_t *message)
+{
+	message_put_head(text, style, message);
+	message_put_sections(text, style, message);
+	message_put_tail(text, style, message);
 }
 
 static void message_put_short(present_text_t *text, const present_style_t *style, const present_message_t *message)
@@ -276,17 +310,19 @@ static void message_put_short(present_text_t *text, const present_style_t *style
 void present_message_put(present_text_t *text, const present_style_t *style, const present_message_t *message)
 {
 	if (style->format == PRESENT_SHORT) {
+		message_put_head(text, style, message);
 		message_put_short(text, style, message);
+		message_put_tail(text, style, message);
 	} else {
 		message_put_full(text, style, message);
 	}
 }
 
-void present_transfer_put(present_text_t *text, const present_style_t *style, const present_message_t *query)
+void present_transfer_put(present_text_t *text, const present_style_t *style, knot_name_t zone, uint16_t qtype)
 {
 	char name[KNOT_NAME_TEXT_MAX], type[KNOT_TYPE_TEXT_MAX];
-	style->rdata.print_name(query->qname, name);
-	knot_rrtype_print(query->qtype, type);
+	style->rdata.print_name(zone, name);
+	knot_rrtype_print(qtype, type);
 	present_text_format(text, ";; %s for %s\n", type, name);
 }
 
@@ -296,45 +332,60 @@ void present_foot_put(present_text_t *text, const present_foot_t *foot)
 	if (strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %Z", &foot->when) == 0) {
 		when[0] = '\0';
 	}
-	if (foot->messages == 0) {
-		present_text_format(text, "\n;; %s %zu B\n", foot->is_query ? "Sent" : "Received", foot->len);
-	} else {
-		present_text_format(text, ";; Received %zu B (%zu messages, %zu records)\n", foot->len, foot->messages,
-				foot->records);
+	present_text_format(text, "%s;; %s %zu B", foot->is_transfer ? "" : "\n", foot->is_query ? "Sent" : "Received",
+			foot->len);
+	if (foot->messages > 0) {
+		present_text_format(text, " (%zu messages, %zu records)", foot->messages, foot->records);
 	}
+	present_text_char(text, '\n');
 	present_text_format(text, ";; Time %s\n;; %s %s in %.1f ms\n", when, foot->is_query ? "To" : "From", foot->peer,
 			foot->elapsed_ms);
 }
 
 /* ---- What can't be read ---- */
 
-void present_wreck_put(present_text_t *text, const present_style_t *style, const present_message_t *message)
+/* As comments, whatever the lines are. */
+static void message_put_comments(present_text_t *text, const present_text_t *lines)
 {
-	enum { LINE_BYTES = 16 };
-	present_style_t all = *style;
-	present_text_t good = { 0 };
-	all.shows = PRESENT_ALL | PRESENT_COMMENTS | PRESENT_CLASS | PRESENT_TTL;
-	all.rdata.is_multiline = false;
-	if (message->wire.len >= KNOT_MSG_HEADER_LEN) {
-		message_put_full(&good, &all, message);
-	}
-	for (size_t i = 0; i < good.len; i++) { /* comments all */
-		bool begins = i == 0 || good.data[i - 1] == '\n';
-		if (begins && good.data[i] != ';' && good.data[i] != '\n') {
+	for (size_t i = 0; i < lines->len; i++) {
+		bool begins = i == 0 || lines->data[i - 1] == '\n';
+		if (begins && lines->data[i] != ';' && lines->data[i] != '\n') {
 			present_text_str(text, ";; ");
 		}
-		present_text_char(text, good.data[i]);
+		present_text_char(text, lines->data[i]);
 	}
-	text->failed |= good.failed;
-	present_text_done(&good);
-	present_text_format(text, "%s;; Message of %zu B can't be read from byte %zu on: %s\n",
-			text->len > 0 ? "\n" : "", message->wire.len, message->end, message->fault);
-	for (size_t i = message->end; i < message->wire.len; i += LINE_BYTES) {
-		size_t left = message->wire.len - i;
+}
+
+static void message_put_dump(present_text_t *text, knot_bytes_t wire, size_t from)
+{
+	enum { LINE_BYTES = 16 };
+	if (from == wire.len) {
+		present_text_format(text, ";; %04zx: end of message\n", from);
+	}
+	for (size_t i = from; i < wire.len; i += LINE_BYTES) {
 		present_text_format(text, ";; %04zx:", i);
-		for (size_t k = 0; k < left && k < LINE_BYTES; k++) {
-			present_text_format(text, " %02X", message->wire.data[i + k]);
+		for (size_t k = i; k < wire.len && k < i + LINE_BYTES; k++) {
+			present_text_format(text, " %02X", wire.data[k]);
 		}
 		present_text_char(text, '\n');
 	}
+}
+
+void present_wreck_put(present_text_t *text, const present_style_t *style, const present_message_t *message)
+{
+	present_style_t all = *style;
+	present_text_t good = { 0 };
+	all.format = PRESENT_FULL;
+	all.shows = PRESENT_ALL | PRESENT_COMMENTS | PRESENT_CLASS | PRESENT_TTL;
+	all.rdata.is_multiline = false;
+	present_text_format(text, ";; Malformed message of %zu B, from byte %zu on: %s\n", message->wire.len,
+			message->end, message->fault);
+	if (message->wire.len >= KNOT_MSG_HEADER_LEN) {
+		message_put_full(&good, &all, message);
+		message_put_comments(text, &good);
+		present_text_char(text, '\n');
+	}
+	message_put_dump(text, message->wire, message->end);
+	text->failed |= good.failed;
+	present_text_done(&good);
 }

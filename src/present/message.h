@@ -16,8 +16,9 @@
 /** What is known of a message beside its bytes: its foot. */
 typedef struct {
 	bool is_query;     /* sent, not received */
+	bool is_transfer;  /* what was received are several messages */
 	size_t len;        /* bytes */
-	size_t messages;   /* of a transfer; 0: it is none */
+	size_t messages;   /* of a transfer */
 	size_t records;    /* of a transfer */
 	struct tm when;    /* when it was sent or received, in the user's zone */
 	double elapsed_ms; /* since the query, or that it took to send it */
@@ -40,8 +41,14 @@ void present_message_put(present_text_t *text, const present_style_t *style, con
 /** The foot, behind a blank line but for transfers. */
 void present_foot_put(present_text_t *text, const present_foot_t *foot);
 
+/** The RDATA of a TSIG, RFC 8945 4.2, which has no presentation form of its own. */
+void present_tsig_put_rdata(present_text_t *text, const present_style_t *style, const knot_tsig_t *tsig);
+
+/** The line of a message's TSIG, with its heading. */
+void present_tsig_put(present_text_t *text, const present_style_t *style, const present_message_t *message);
+
 /** ";; AXFR for example." */
-void present_transfer_put(present_text_t *text, const present_style_t *style, const present_message_t *query);
+void present_transfer_put(present_text_t *text, const present_style_t *style, knot_name_t zone, uint16_t qtype);
 
 /** One record in full; rdata: unpacked, checked. */
 void present_record_put(present_text_t *text, const present_style_t *style, present_columns_t *columns,
@@ -51,7 +58,7 @@ void present_record_put(present_text_t *text, const present_style_t *style, pres
 void present_rdata_put(present_text_t *text, const present_style_t *style, uint16_t type, knot_bytes_t rdata);
 
 /**
- * What can be read of a malformed message: its header and records up to the fault, the reason, and the bytes from
- * there on in hex. All lines are comments.
+ * What can be read of a malformed message: the reason, its header and records up to the fault, and the bytes from there
+ * on in hex. All lines are comments.
  */
 void present_wreck_put(present_text_t *text, const present_style_t *style, const present_message_t *message);

@@ -49,6 +49,10 @@ static bool read_take_tsig(present_message_t *m, const knot_message_rr_t *rr)
 		return read_fail(m, "bad TSIG", rr->off);
 	}
 	m->has_tsig = true;
+	m->tsig_rdata = (knot_bytes_t){ m->wire.data + rr->rdata_off, rr->rdata_len };
+	if (m->rcode == KNOT_RCODE_NOTAUTH && m->tsig.error != 0) { /* the reason, RFC 8945 5.2 */
+		m->rcode = m->tsig.error;
+	}
 	return true;
 }
 

@@ -15,7 +15,7 @@ typedef struct {
 	knot_bytes_t wire; /* borrowed */
 	uint16_t id, flags;
 	uint16_t counts[4]; /* as in the header */
-	unsigned rcode;     /* with OPT's bits */
+	unsigned rcode;     /* with OPT's bits; instead of NOTAUTH the error of TSIG */
 
 	bool has_question; /* the first one */
 	knot_name_t qname; /* in qname_wire */
@@ -29,6 +29,7 @@ typedef struct {
 
 	bool has_tsig;
 	knot_tsig_t tsig; /* its key's name in key_wire */
+	knot_bytes_t tsig_rdata;
 
 	size_t end;        /* bytes that were read; less than the message has: data trail, or `fault` is set */
 	const char *fault; /* NULL, or what is wrong with the message, at the record that starts at `fault_off`. Static

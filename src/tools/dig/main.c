@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * kdig: asks DNS servers; see doc/man/kdig.1.
+ *
+ * The command line is read twice: once to see that all of it is good, once to ask each query as soon as its settings
+ * are complete. So a mistake in the last word is told before anything is asked, and a hundred thousand queries need no
+ * memory.
+ */
+#include "src/tools/dig/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/** Where the reading of a command line is. */
+typedef struct {
+	lookup_t *lookup;
+	lookup_query_t common, query;
+	bool has_query;              /* `query` is being read; before, words are common settings */
+	bool has_type;               /* of the common settings: said */
+	bool runs;                   /* ask; else only look */
+	bool is_good;                /* all answers so far */
+	bool is_over;                /* help or version were asked for */
+	lookup_hosts_t *own_servers; /* of the query: its @ replace those of the common settings */
+	size_t count;                /* queries */
+} reading_t;
+
+/* ---- Help ---- */
+
+static void dig_help(void)
+{
+	size_t count;
+	const option_row_t *rows = dig_options(&count);
+	printf("Usage: kdig [-4] [-6] [-d] [-b address] [-c class] [-p port]\n"
+	       "            [-q name] [-t type] [-x address] [-k keyfile]\n"
+	       "            [-y [algo:]keyname:key] [-E tapfile] [-G tapfile]\n"
+	       "            name [type] [class] [@server]\n\n");
+	for (size_t i = 0; i < count; i++) {
+		char name[64];
+		if (rows[i].is_hidden) {
+			continue;
+		}
+		const char *form = rows[i].argument == OPTION_TAKES      ? "%s=%s"
+				   : rows[i].argument == OPTION_MAY_TAKE ? "%s[=%s]"
+									 : "%s";
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+#pragma GCC diagnostic ignored "-Wformat-extra-args"
+		snprintf(name, sizeof(name), form, rows[i].name, rows[i].value);
+#pragma GCC diagnostic pop
+		printf("       +[no]%-21s %s\n", name, rows[i].doc);
+	}
+	printf("\n       -h, --help                 Print this help.\n"
+	       "       -V, --version              Print the version.\n");
+}
+
+/* ---- Queries ---- */
+
+static lookup_query_t *reading_query(reading_t *reading)
+{
+	return reading->has_query ? &reading->query : &reading->common;
+}
+
+/* The query is complete: ask it. */
+static void reading_end_query(reading_t *reading)
+{
+	if (!reading->has_query) {
+		return;
+	}
+	reading->count++;
+	if (reading->runs && !reading->lookup->has_failed_output) {
+		reading->is_good &= lookup_run(reading->lookup, &reading->query);
+	}
+	free(reading->own_servers);
+	reading->own_servers = NULL;
+	reading->has_query = false;
+}
+
+/* The servers of the common settings keep their port, whatever a query says. */
+static void reading_fix_ports(lookup_query_t *common)
+{
+	for (size_t i = 0; common->servers != NULL && i < common->servers->count; i++) {
+		lookup_host_t *host = &common->servers->hosts[i];
+		host->service = host->service != NULL ? host->service : common->port;
+	}
+}
+
+static void reading_begin_query(reading_t *reading, const char *name)
+{
+	reading_end_query(reading);
+	reading_fix_ports(&reading->common);
+	reading->lookup->separates = reading->common.style.format == PRESENT_FULL;
+	reading->query = reading->common;
+	reading->query.name = name;
+	reading->has_query = true;
+}
+
+static bool reading_add_server(reading_t *reading, const char *text)
+{
+	lookup_query_t *query = reading_query(reading);
+	lookup_host_t host;
+	if (!lookup_scan_host(text, &host)) {
+		lookup_error(reading->lookup, "invalid server @%s", text);
+		return false;
+	}
+	lookup_hosts_t *servers = query->servers;
+	if (reading->has_query ? reading->own_servers == NULL : servers == NULL) {
+		servers = calloc(1, sizeof(*servers));
+		if (servers == NULL) {
+			lookup_error(reading->lookup, "out of memory");
+			return false;
+		}
+		reading->own_servers = reading->has_query ? servers : reading->own_servers;
+		query->servers = servers;
+	}
+	if (servers->count == LOOKUP_SERVERS_MAX) {
+		lookup_error(reading->lookup, "too many servers, at most %d: @%s", LOOKUP_SERVERS_MAX, text);
+		return false;
+	}
+	servers->hosts[servers->count++] = host;
+	return true;
+}
+
+/* ---- Options of one letter ---- */
+
+static bool letter_set_class(reading_t *reading, const char *value)
+{
+	if (knot_rrclass_scan(knot_str_of(value), &reading_query(reading)->class) != KNOT_OK) {
+		lookup_error(reading->lookup, "bad class %s", value);
+		return false;
+	}
+	return true;
+}
+
+static bool letter_set_type(reading_t *reading, const char *value)
+{
+	reading->has_type = true;
+	if (!lookup_set_type(reading_query(reading), value)) {
+		lookup_error(reading->lookup, "bad type %s", value);
+		return false;
+	}
+	return true;
+}
+
+/* The next query. fault: what to call a name that can't be one. */
+static bool reading_take_name(reading_t *reading, const char *value, const char *fault)
+{
+	const char *reason = "out of memory";
+	if (reading->common.idn_in && value != NULL) {
+		const char *name = lookup_idn_in(value, &reason);
+		if (name == NULL) {
+			lookup_error(reading->lookup, "IDNA (%s)", reason);
+			lookup_error(reading->lookup, "%s%s", fault, value);
+			return false;
+		}
+		value = name;
+	}
+	reading_begin_query(reading, value);
+	return true;
+}
+
+static bool letter_set_name(reading_t *reading, const char *value)
+{
+	return reading_take_name(reading, value, "bad query name ");
+}
+
+static bool letter_set_reverse(reading_t *reading, const char *value)
+{
+	char name[80];
+	if (!lookup_reverse(value, name)) {
+		lookup_error(reading->lookup, "bad reverse name %s", value);
+		return false;
+	}
+	reading_begin_query(reading, value);
+	reading->query.is_reverse = true;
+	return lookup_set_type(&reading->query, "PTR");
+}
+
+static bool letter_set_local(reading_t *reading, const char *value)
+{
+	if (!lookup_scan_host(value, &reading_query(reading)->local)) {
+		lookup_error(reading->lookup, "bad address %s", value);
+		return false;
+	}
+	return true;
+}
+
+static bool letter_set_port(reading_t *reading, const char *value)
+{
+	reading_query(reading)->port = value;
+	return true;
+}
+
+static bool letter_take_key(reading_t *reading, lookup_key_t *key, const char *what, const char *value)
+{
+	if (key == NULL) {
+		lookup_error(reading->lookup, "bad %s %s", what, value);
+		return false;
+	}
+	if (!reading->runs) { /* it is read again */
+		explicit_bzero(key, sizeof(*key));
+		free(key);
+		return true;
+	}
+	reading_query(reading)->key = key;
+	return true;
+}
+
+static bool letter_set_key(reading_t *reading, const char *value)
+{
+	return letter_take_key(reading, lookup_key_scan(value), "key", value);
+}
+
+static bool letter_set_keyfile(reading_t *reading, const char *value)
+{
+	return letter_take_key(reading, lookup_key_read(value), "keyfile", value);
+}
+
+typedef struct {
+	char letter;
+	const char *what; /* what its value is */
+	bool (*set)(reading_t *reading, const char *value);
+} letter_row_t;
+
+static const letter_row_t letter_rows[] = {
+	{ 'b', "address", letter_set_local },
+	{ 'c', "class", letter_set_class },
+	{ 'k', "filename", letter_set_keyfile },
+	{ 'p', "port", letter_set_port },
+	{ 'q', NULL, letter_set_name },
+	{ 't', "type", letter_set_type },
+	{ 'x', "address", letter_set_reverse },
+	{ 'y', "key", letter_set_key },
+};
+
+/* -h, -V and those that only switch something on. False: it isn't one of them. */
+static bool letter_take_switch(reading_t *reading, const char *word, bool *ret_good)
+{
+	lookup_query_t *query = reading_query(reading);
+	bool is_help = strcmp(word, "--help") == 0, is_version = strcmp(word, "--version") == 0;
+	if (!is_help && !is_version && strchr("46dhV", word[1]) == NULL) {
+		return false;
+	}
+	bool is_plain = word[1] != '\0' && (word[2] == '\0' || is_help || is_version || strcmp(word, "-dd") == 0);
+	*ret_good = is_plain;
+	if (!is_plain) {
+		lookup_error(reading->lookup, "invalid option %s", word);
+		dig_help();
+		return true;
+	}
+	switch (is_help ? 'h' : is_version ? 'V' : word[1]) {
+	case '4': query->family = AF_INET; break;
+	case '6': query->family = AF_INET6; break;
+	case 'd': reading->lookup->is_debug = true; break;
+	case 'h':
+		dig_help();
+		reading->is_over = true;
+		break;
+	default:
+		printf("kdig (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION);
+		reading->is_over = true;
+		break;
+	}
+	return true;
+}
+
+/* One option; its value is in the word or the next one. */
+static bool letter_take(reading_t *reading, const char *word, const char *next, bool *ret_uses_next)
+{
+	bool is_good = false;
+	*ret_uses_next = false;
+	if (word[1] != '\0' && letter_take_switch(reading, word, &is_good)) {
+		return is_good;
+	}
+	for (size_t i = 0; i < KNOT_LEN(letter_rows); i++) {
+		const letter_row_t *row = &letter_rows[i];
+		if (row->letter != word[1]) {
+			continue;
+		}
+		*ret_uses_next = word[2] == '\0' && next != NULL;
+		const char *value = word[2] != '\0' ? word + 2 : next;
+		if (value == NULL && row->what != NULL) {
+			lookup_error(reading->lookup, "missing %s", row->what);
+			return false;
+		}
+		return row->set(reading, value != NULL && *value == '\0' && row->what == NULL ? NULL : value);
+	}
+	lookup_error(reading->lookup, "invalid option: %s", word);
+	dig_help();
+	return false;
+}
+
+/* ---- All words ---- */
+
+static bool reading_take_plus(reading_t *reading, const char *word)
+{
+	option_context_t context = { reading->lookup, reading_query(reading), reading->runs };
+	bool wants_usage = false;
+	bool is_good = dig_option_take(&context, word, &wants_usage);
+	if (wants_usage) {
+		dig_help();
+	}
+	return is_good;
+}
+
+/* A word without a sign: a type, a class, or the name of the next query. */
+static bool reading_take_bare(reading_t *reading, const char *word)
+{
+	uint16_t class;
+	if (lookup_set_type(reading_query(reading), word)) {
+		reading->has_type = true;
+		return true;
+	}
+	if (knot_rrclass_scan(knot_str_of(word), &class) == KNOT_OK) {
+		reading_query(reading)->class = class;
+		return true;
+	}
+	return reading_take_name(reading, word, "invalid parameter: ");
+}
+
+static bool reading_take_all(reading_t *reading, int count, char **words)
+{
+	for (int i = 0; i < count && !reading->is_over; i++) {
+		const char *next = i + 1 < count ? words[i + 1] : NULL;
+		bool is_good, uses_next = false;
+		switch (words[i][0]) {
+		case '@': is_good = reading_add_server(reading, words[i] + 1); break;
+		case '-': is_good = letter_take(reading, words[i], next, &uses_next); break;
+		case '+': is_good = reading_take_plus(reading, words[i]); break;
+		default: is_good = reading_take_bare(reading, words[i]); break;
+		}
+		if (!is_good) {
+			return false;
+		}
+		i += uses_next;
+	}
+	reading_end_query(reading);
+	return true;
+}
+
+/* Without a name the root is asked, for NS unless there is another type. */
+static void reading_default(reading_t *reading)
+{
+	if (reading->count > 0 || reading->is_over) {
+		return;
+	}
+	reading_begin_query(reading, ".");
+	if (!reading->has_type) {
+		(void)lookup_set_type(&reading->query, "NS");
+	}
+	reading_end_query(reading);
+}
+
+int main(int argc, char **argv)
+{
+	static lookup_t lookup;
+	bool is_good = true;
+	for (int turn = 0; turn < 2 && is_good; turn++) {
+		reading_t reading = {
+			.lookup = &lookup,
+			.common = lookup_query_default(),
+			.runs = turn == 1,
+			.is_good = true,
+		};
+		if (isatty(STDOUT_FILENO)) {
+			reading.common.idn_out = true;
+			reading.common.style.rdata.print_name = lookup_idn_print;
+		}
+		is_good = reading_take_all(&reading, argc - 1, argv + 1);
+		if (is_good) {
+			reading_default(&reading);
+		}
+		is_good &= reading.is_good;
+		free(reading.common.servers);
+		if (reading.is_over) {
+			break;
+		}
+	}
+	is_good &= lookup_done(&lookup);
+	is_good &= fflush(stdout) == 0 && !ferror(stdout);
+	return is_good ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Internationalized names (IDNA 2008). Names in ASCII, nearly all, need neither the library nor a locale; both are
+ * looked at when the first other name comes.
+ */
+#include "src/tools/lookup/lookup.h"
+
+#include <idn2.h>
+#include <locale.h>
+#include <stdlib.h>
+
+static bool names_are_ascii(const char *name)
+{
+	while (*name != '\0' && (unsigned char)*name < 0x80) {
+		name++;
+	}
+	return *name == '\0';
+}
+
+static void names_set_locale(void)
+{
+	static bool is_set;
+	if (!is_set) {
+		setlocale(LC_CTYPE, "");
+		is_set = true;
+	}
+}
+
+const char *lookup_idn_in(const char *name, const char **ret_reason)
+{
+	char *ascii = NULL;
+	if (names_are_ascii(name)) {
+		return name;
+	}
+	names_set_locale();
+	int result = idn2_lookup_ul(name, &ascii, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
+	if (result != IDN2_OK) {
+		*ret_reason = idn2_strerror(result);
+		return NULL;
+	}
+	return ascii;
+}
+
+static bool names_have_a_label(const char *text)
+{
+	for (const char *at = text; at != NULL; at = strchr(at, '.')) {
+		at += *at == '.';
+		if (strncasecmp(at, "xn--", 4) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+size_t lookup_idn_print(knot_name_t name, char ret_text[static KNOT_NAME_TEXT_MAX])
+{
+	size_t len = knot_name_print(name, ret_text);
+	char *local = NULL;
+	if (!names_have_a_label(ret_text)) {
+		return len;
+	}
+	names_set_locale();
+	if (idn2_to_unicode_8zlz(ret_text, &local, 0) == IDN2_OK && strlen(local) < KNOT_NAME_TEXT_MAX) {
+		len = strlen(local);
+		memcpy(ret_text, local, len + 1);
+	}
+	idn2_free(local);
+	return len;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is printed: to standard output in large pieces, errors and warnings in between where they belong. */
+#include "src/tools/lookup/lookup.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+void lookup_flush(lookup_t *lookup)
+{
+	size_t done = 0;
+	while (done < lookup->out.len && !lookup->has_failed_output) {
+		ssize_t written = write(STDOUT_FILENO, lookup->out.data + done, lookup->out.len - done);
+		if (written > 0) {
+			done += (size_t)written;
+		} else if (written == 0 || errno != EINTR) {
+			lookup->has_failed_output = true;
+		}
+	}
+	lookup->has_failed_output |= lookup->out.failed;
+	lookup->out.len = 0;
+}
+
+__attribute__((format(printf, 3, 0))) static void say_line(
+		lookup_t *lookup, const char *word, const char *format, va_list args)
+{
+	char line[2048];
+	int len = snprintf(line, sizeof(line), ";; %s: ", word);
+	int more = vsnprintf(line + len, sizeof(line) - (size_t)len, format, args);
+	lookup_flush(lookup);
+	if (more >= 0 && (size_t)(len + more) < sizeof(line) - 1) {
+		line[len + more] = '\n';
+		line[len + more + 1] = '\0';
+	}
+	fputs(line, stderr);
+}
+
+void lookup_error(lookup_t *lookup, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	say_line(lookup, "ERROR", format, args);
+	va_end(args);
+}
+
+void lookup_warn(lookup_t *lookup, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	say_line(lookup, "WARNING", format, args);
+	va_end(args);
+}
+
+void lookup_debug(lookup_t *lookup, const char *format, ...)
+{
+	char line[1024];
+	va_list args;
+	if (!lookup->is_debug) {
+		return;
+	}
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	present_text_format(&lookup->out, ";; DEBUG: %s\n", line);
+	lookup_flush(lookup);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Words of command lines: types, servers, addresses, keys. */
+#include "src/tools/lookup/lookup.h"
+
+#include "libknot/base/number.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+lookup_query_t lookup_query_default(void)
+{
+	return (lookup_query_t){
+		.family = AF_UNSPEC,
+		.type = KNOT_TYPE_A,
+		.class = KNOT_CLASS_IN,
+		.flags = KNOT_FLAG_RD | KNOT_FLAG_AD,
+		.timeout_ms = 5000,
+		.retries = 2,
+		.edns = 0,
+		.bufsize = -1,
+		.badcookies = LOOKUP_BADCOOKIES_MAX,
+		.style = present_style(),
+		.idn_in = true,
+	};
+}
+
+/* ---- Types ---- */
+
+static bool words_scan_serial(const char *text, uint32_t *ret_serial)
+{
+	uint64_t serial;
+	if (!knot_number_of(text, 0, UINT32_MAX, &serial)) {
+		return false;
+	}
+	*ret_serial = (uint32_t)serial;
+	return true;
+}
+
+bool lookup_set_type(lookup_query_t *query, const char *text)
+{
+	const char *serial_text = strchr(text, '=');
+	size_t len = serial_text != NULL ? (size_t)(serial_text - text) : strlen(text);
+	lookup_operation_t operation = LOOKUP_QUERY;
+	uint16_t type = KNOT_TYPE_SOA;
+	uint32_t serial = 0;
+	if (len == 6 && strncasecmp(text, "NOTIFY", len) == 0) {
+		operation = LOOKUP_NOTIFY;
+	} else if (knot_rrtype_scan((knot_str_t){ text, len }, &type) != KNOT_OK) {
+		return false;
+	} else if (type == KNOT_TYPE_AXFR) {
+		operation = LOOKUP_AXFR;
+	} else if (type == KNOT_TYPE_IXFR) {
+		operation = LOOKUP_IXFR;
+	}
+	bool may_have_serial = operation == LOOKUP_NOTIFY || operation == LOOKUP_IXFR;
+	if (serial_text != NULL ? !may_have_serial || !words_scan_serial(serial_text + 1, &serial)
+				: operation == LOOKUP_IXFR) {
+		return false;
+	}
+	query->type = type;
+	query->operation = operation;
+	query->has_serial = serial_text != NULL;
+	query->serial = serial;
+	return true;
+}
+
+/* ---- Servers ---- */
+
+bool lookup_scan_host(const char *text, lookup_host_t *ret_host)
+{
+	lookup_host_t host = { .host = text, .host_len = strlen(text) };
+	if (text[0] == '/') { /* a path may have anything in it */
+		*ret_host = host;
+		return true;
+	}
+	const char *at = NULL;
+	if (text[0] == '[') {
+		const char *end = strchr(text, ']');
+		if (end == NULL || (end[1] != ':' && end[1] != '@' && end[1] != '#' && end[1] != '\0')) {
+			return false;
+		}
+		host.host = text + 1;
+		host.host_len = (size_t)(end - text - 1);
+		at = end[1] != '\0' ? end + 1 : NULL;
+	} else {
+		const char *colon = strchr(text, ':');
+		bool is_ipv6 = colon != NULL && strchr(colon + 1, ':') != NULL;
+		at = strpbrk(text, is_ipv6 ? "@#" : "@#:");
+		host.host_len = at != NULL ? (size_t)(at - text) : host.host_len;
+	}
+	host.service = at != NULL ? at + 1 : NULL;
+	*ret_host = host;
+	return true;
+}
+
+bool lookup_reverse(const char *address, char ret_name[static 80])
+{
+	static const char digits[] = "0123456789abcdef";
+	uint8_t bytes[16];
+	if (inet_pton(AF_INET, address, bytes) == 1) {
+		snprintf(ret_name, 80, "%u.%u.%u.%u.in-addr.arpa.", bytes[3], bytes[2], bytes[1], bytes[0]);
+		return true;
+	}
+	if (inet_pton(AF_INET6, address, bytes) != 1) {
+		return false;
+	}
+	char *at = ret_name;
+	for (int i = 15; i >= 0; i--) {
+		*at++ = digits[bytes[i] & 15];
+		*at++ = '.';
+		*at++ = digits[bytes[i] >> 4];
+		*at++ = '.';
+	}
+	memcpy(at, "ip6.arpa.", sizeof("ip6.arpa."));
+	return true;
+}
+
+/* ---- Keys ---- */
+
+static bool words_scan_algorithm(knot_str_t text, knot_tsig_algorithm_t *ret_algorithm)
+{
+	static const struct {
+		const char *name;
+		knot_tsig_algorithm_t algorithm;
+	} rows[] = {
+		{ "hmac-md5", KNOT_TSIG_HMAC_MD5 },
+		{ "hmac-md5.sig-alg.reg.int", KNOT_TSIG_HMAC_MD5 },
+		{ "hmac-sha1", KNOT_TSIG_HMAC_SHA1 },
+		{ "hmac-sha224", KNOT_TSIG_HMAC_SHA224 },
+		{ "hmac-sha256", KNOT_TSIG_HMAC_SHA256 },
+		{ "hmac-sha384", KNOT_TSIG_HMAC_SHA384 },
+		{ "hmac-sha512", KNOT_TSIG_HMAC_SHA512 },
+	};
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		if (strlen(rows[i].name) == text.len && strncasecmp(rows[i].name, text.data, text.len) == 0) {
+			*ret_algorithm = rows[i].algorithm;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool words_scan_key(const char *text, lookup_key_t *ret_key)
+{
+	const char *first = strchr(text, ':');
+	const char *second = first != NULL ? strchr(first + 1, ':') : NULL;
+	knot_tsig_algorithm_t algorithm = KNOT_TSIG_HMAC_SHA256;
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_t name;
+	knot_base64_state_t state = { 0 };
+	size_t secret_len = 0;
+	if (first == NULL || (second != NULL && !words_scan_algorithm((knot_str_t){ text, (size_t)(first - text) },
+								&algorithm))) {
+		return false;
+	}
+	const char *name_text = second != NULL ? first + 1 : text, *secret = (second != NULL ? second : first) + 1;
+	size_t name_len = (size_t)(secret - 1 - name_text);
+	if (name_len == 0 ||
+			knot_name_scan((knot_str_t){ name_text, name_len }, knot_name_root, wire, &name) != KNOT_OK) {
+		return false;
+	}
+	knot_name_lower(name, ret_key->name);
+	name.wire = ret_key->name;
+	if (knot_base64_add(&state, knot_str_of(secret), (knot_mut_bytes_t){ ret_key->secret, sizeof(ret_key->secret) },
+			    &secret_len) != KNOT_DECODE_OK ||
+			state.digit_count != 0) {
+		return false;
+	}
+	ret_key->key = (knot_tsig_key_t){ name, algorithm, { ret_key->secret, secret_len } };
+	return true;
+}
+
+lookup_key_t *lookup_key_scan(const char *text)
+{
+	lookup_key_t *key = calloc(1, sizeof(*key));
+	if (key != NULL && !words_scan_key(text, key)) {
+		free(key);
+		key = NULL;
+	}
+	return key;
+}
+
+lookup_key_t *lookup_key_read(const char *path)
+{
+	char line[2048];
+	FILE *file = fopen(path, "re");
+	lookup_key_t *key = NULL;
+	if (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+		char *text = line + strspn(line, " \t");
+		text[strcspn(text, " \t\r\n")] = '\0';
+		key = lookup_key_scan(text);
+	}
+	explicit_bzero(line, sizeof(line));
+	if (file != NULL) {
+		fclose(file);
+	}
+	return key;
+}
