@@ -404,6 +404,7 @@ TRANSFERS = {
     "ixfr2": lambda q: [[apex(q, 5), apex(q, 3), address("a.odd.test", 1), apex(q, 4)],
                         [address("a.odd.test", 3), apex(q, 4), apex(q, 5), address("a.odd.test", 2), apex(q, 5)]],
     "gap": lambda q: [[apex(q, 6), apex(q, 3), apex(q, 4), apex(q, 5), apex(q, 6), apex(q, 6)]],
+    "badend": lambda q: [[apex(q, 5), apex(q, 3), apex(q, 4), apex(q, 4), apex(q, 4), apex(q, 5)]],
     "newer": lambda q: [[apex(q, 9)]],
     "secondempty": lambda q: [[apex(q, 5)], [], [apex(q, 5)]],
 }
@@ -453,6 +454,7 @@ class ScriptedServer:
                 self.tcp = socket.socket(self.udp.family, socket.SOCK_STREAM)
         self.tcp.listen(64)
         self.is_stopped = False
+        self.connections = 0    # over TCP, so far
         for loop_of in (self.serve_udp, self.serve_tcp):
             threading.Thread(target=loop_of, daemon=True).start()
 
@@ -471,7 +473,7 @@ class ScriptedServer:
 
     def reply_udp(self, wire, client):
         for delay, reply in answer(wire, False)[0]:
-            time.sleep(delay)
+            time.sleep(delay)    # what the name asks for
             self.udp.sendto(reply[:60000], client)
 
     def serve_tcp(self):
@@ -480,6 +482,7 @@ class ScriptedServer:
                 conn, _ = self.tcp.accept()
             except OSError:
                 return
+            self.connections += 1
             threading.Thread(target=self.talk, args=(conn,), daemon=True).start()
 
     @staticmethod
@@ -502,10 +505,10 @@ class ScriptedServer:
                         return
                     replies, is_closed = answer(wire, True)
                     for delay, reply in replies:
-                        time.sleep(delay)
+                        time.sleep(delay)    # what the name asks for
                         framed = struct.pack("!H", len(reply)) + reply
                         conn.sendall(framed[:len(framed) // 2] if is_closed else framed)
-                    if is_closed:
+                    if is_closed or b"then-close" in wire:     # half a reply, or a whole one
                         return
             except OSError:
                 return

@@ -7,7 +7,9 @@
  * memory.
  */
 #include "src/tools/dig/options.h"
+#include "src/tools/lookup/trace.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -18,6 +20,7 @@ typedef struct {
 	lookup_query_t common, query;
 	bool has_query;              /* `query` is being read; before, words are common settings */
 	bool has_type;               /* of the common settings: said */
+	bool is_inner;               /* a line of a file */
 	bool runs;                   /* ask; else only look */
 	bool is_good;                /* all answers so far */
 	bool is_over;                /* help or version were asked for */
@@ -33,7 +36,7 @@ static void dig_help(void)
 	const option_row_t *rows = dig_options(&count);
 	printf("Usage: kdig [-4] [-6] [-d] [-b address] [-c class] [-p port]\n"
 	       "            [-q name] [-t type] [-x address] [-k keyfile]\n"
-	       "            [-y [algo:]keyname:key] [-E tapfile] [-G tapfile]\n"
+	       "            [-y [algo:]keyname:key] [-E tapfile] [-G tapfile] [-f file]\n"
 	       "            name [type] [class] [@server]\n\n");
 	for (size_t i = 0; i < count; i++) {
 		char name[64];
@@ -70,6 +73,7 @@ static void reading_end_query(reading_t *reading)
 	reading->count++;
 	if (reading->runs && !reading->lookup->has_failed_output) {
 		reading->is_good &= lookup_run(reading->lookup, &reading->query);
+		lookup_progress(reading->lookup, "queries", reading->lookup->count);
 	}
 	free(reading->own_servers);
 	reading->own_servers = NULL;
@@ -216,6 +220,24 @@ static bool letter_set_keyfile(reading_t *reading, const char *value)
 	return letter_take_key(reading, lookup_key_read(value), "keyfile", value);
 }
 
+static bool letter_set_batch(reading_t *reading, const char *path);
+
+static bool letter_set_trace(reading_t *reading, const char *value)
+{
+	reading_query(reading)->trace = lookup_trace_open(reading->lookup, value);
+	return reading_query(reading)->trace != NULL;
+}
+
+static bool letter_set_replay(reading_t *reading, const char *value)
+{
+	if (!reading->runs && !lookup_replay_check(reading->lookup, value)) {
+		return false;
+	}
+	reading_begin_query(reading, NULL);
+	reading->query.replay_path = value;
+	return true;
+}
+
 typedef struct {
 	char letter;
 	const char *what; /* what its value is */
@@ -225,6 +247,9 @@ typedef struct {
 static const letter_row_t letter_rows[] = {
 	{ 'b', "address", letter_set_local },
 	{ 'c', "class", letter_set_class },
+	{ 'E', "filename", letter_set_trace },
+	{ 'G', "filename", letter_set_replay },
+	{ 'f', "filename", letter_set_batch },
 	{ 'k', "filename", letter_set_keyfile },
 	{ 'p', "port", letter_set_port },
 	{ 'q', NULL, letter_set_name },
@@ -251,7 +276,7 @@ static bool letter_take_switch(reading_t *reading, const char *word, bool *ret_g
 	switch (is_help ? 'h' : is_version ? 'V' : word[1]) {
 	case '4': query->family = AF_INET; break;
 	case '6': query->family = AF_INET6; break;
-	case 'd': reading->lookup->is_debug = true; break;
+	case 'd': reading->lookup->debug = word[2] == 'd' ? 2 : 1; break;
 	case 'h':
 		dig_help();
 		reading->is_over = true;
@@ -338,6 +363,85 @@ static bool reading_take_all(reading_t *reading, int count, char **words)
 	return true;
 }
 
+/* ---- Files of queries ---- */
+
+enum { BATCH_WORDS_MAX = 256 };
+
+/* The words of a line, separated by blanks; what follows # or ; at its start is a comment. */
+static int batch_split(char *line, char *ret_words[static BATCH_WORDS_MAX])
+{
+	static const char blanks[] = " \t\r\n";
+	int count = 0;
+	char *save = NULL;
+	for (char *word = strtok_r(line, blanks, &save); word != NULL && count < BATCH_WORDS_MAX;
+			word = strtok_r(NULL, blanks, &save)) {
+		if (count == 0 && (*word == '#' || *word == ';')) {
+			return 0;
+		}
+		ret_words[count++] = word;
+	}
+	return count;
+}
+
+/* One line is read like a command line behind what is common so far. */
+static bool batch_take_line(reading_t *reading, char *line)
+{
+	char *words[BATCH_WORDS_MAX];
+	int count = batch_split(line, words);
+	if (count == 0) {
+		return true;
+	}
+	reading_t inner = {
+		.lookup = reading->lookup,
+		.common = reading->common,
+		.has_type = reading->has_type,
+		.is_inner = true,
+		.runs = reading->runs,
+		.is_good = true,
+	};
+	bool is_good = reading_take_all(&inner, count, words);
+	reading->is_good &= inner.is_good;
+	reading->count += inner.count;
+	return is_good;
+}
+
+static bool letter_set_batch(reading_t *reading, const char *path)
+{
+	bool is_stdin = strcmp(path, "-") == 0, is_good = true;
+	char *line = NULL;
+	size_t room = 0, number = 0;
+	if (is_stdin && !reading->runs) { /* it can be read only once */
+		reading->count++;
+		return true;
+	}
+	if (reading->is_inner) {
+		lookup_error(reading->lookup, "a file of queries within one: %s", path);
+		return false;
+	}
+	reading_end_query(reading);
+	reading_fix_ports(&reading->common);
+	FILE *file = is_stdin ? stdin : fopen(path, "re");
+	if (file == NULL) {
+		lookup_error(reading->lookup, "unable to open file of queries %s (%s)", path, strerror(errno));
+		return false;
+	}
+	while (is_good && getline(&line, &room, file) >= 0) {
+		number++;
+		is_good = batch_take_line(reading, line);
+	}
+	if (!is_good) {
+		lookup_error(reading->lookup, "in file %s, line %zu", path, number);
+	} else if (ferror(file)) {
+		lookup_error(reading->lookup, "unable to read file of queries %s", path);
+		is_good = false;
+	}
+	free(line);
+	if (!is_stdin) {
+		fclose(file);
+	}
+	return is_good;
+}
+
 /* Without a name the root is asked, for NS unless there is another type. */
 static void reading_default(reading_t *reading)
 {
@@ -355,6 +459,7 @@ int main(int argc, char **argv)
 {
 	static lookup_t lookup;
 	bool is_good = true;
+	lookup.shows_progress = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
 	for (int turn = 0; turn < 2 && is_good; turn++) {
 		reading_t reading = {
 			.lookup = &lookup,

@@ -167,6 +167,7 @@ static option_result_t options_set_tls_hostname(option_context_t *context, bool 
 	context->query->hostname = is_on ? value : NULL;
 	if (is_on) {
 		context->query->uses_tls = true;
+		options_own_tls(context)->is_strict = true;
 	}
 	return OPTION_GOOD;
 }

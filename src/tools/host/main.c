@@ -107,7 +107,7 @@ static void host_take_switch(host_t *host, int letter)
 		(void)host_set_type(host, "ANY");
 		host->is_verbose = true;
 		break;
-	case 'd': host->lookup->is_debug = true; break;
+	case 'd': host->lookup->debug = 1; break;
 	case 'r': query->flags &= (uint16_t)~KNOT_FLAG_RD; break;
 	case 'T': query->is_tcp = true; break;
 	case 'v': host->is_verbose = true; break;

@@ -6,6 +6,7 @@
 #include "src/present/json.h"
 #include "src/sys/clock.h"
 #include "src/tools/lookup/servers.h"
+#include "src/tools/lookup/trace.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -92,12 +93,17 @@ void ask_put_foot(ask_t *ask, size_t len, bool is_query, bool is_transfer, size_
 	}
 }
 
+void ask_put_json_at(const lookup_query_t *query, const present_message_t *message, time_t when_s, const char *name,
+		knot_json_t *json)
+{
+	struct tm when;
+	localtime_r(&when_s, &when);
+	present_json_put(json, name, &query->style, message, &when, when_s);
+}
+
 void ask_put_json(ask_t *ask, const present_message_t *message, const char *name, knot_json_t *json)
 {
-	struct timespec now = sys_clock_real();
-	struct tm when;
-	localtime_r(&now.tv_sec, &when);
-	present_json_put(json, name, &ask->query->style, message, &when, now.tv_sec);
+	ask_put_json_at(ask->query, message, (time_t)sys_clock_wall(), name, json);
 }
 
 /* With +qr: the query. */
@@ -113,6 +119,7 @@ static void ask_put_query(ask_t *ask)
 		ask_put_json(ask, &message, "queryMessage", &ask->json);
 		ask->has_query_json = true;
 	} else {
+		ask_put_session(ask);
 		present_message_put(&ask->lookup->out, &ask->query->style, &message);
 		ask_put_foot(ask, ask->question->wire.len, true, false, 0, 0);
 		present_text_char(&ask->lookup->out, '\n');
@@ -140,7 +147,15 @@ static void ask_put_reply(ask_t *ask, const present_message_t *reply)
 
 void ask_put_session(ask_t *ask)
 {
-	(void)ask;
+	const present_style_t *style = &ask->query->style;
+	transport_session_t session = { 0 };
+	if (ask->kind <= EXCHANGE_TCP || style->format > PRESENT_SHORT || !(style->shows & PRESENT_HEADER)) {
+		return;
+	}
+	exchange_describe(ask->exchange, &session);
+	for (unsigned i = 0; i < session.count; i++) {
+		present_text_format(&ask->lookup->out, ";; %s\n", session.lines[i]);
+	}
 }
 
 /* ---- Receiving ---- */
@@ -162,9 +177,18 @@ bool ask_receive(ask_t *ask, bool stops_at_id, knot_bytes_t *ret_message)
 			continue;
 		}
 		if (end != EXCHANGE_OK) {
+			ask->is_stale = ask->is_kept && (end == EXCHANGE_CLOSED || end == EXCHANGE_RECEIVE);
+			if (ask->is_stale) {
+				return false;
+			}
+			if (end == EXCHANGE_HTTP) { /* its status tells why */
+				ask_put_session(ask);
+			}
 			lookup_warn(ask->lookup, "%s", exchange_problem(ask->exchange));
 			return false;
 		}
+		ask->is_kept = false;
+		lookup_trace_reply(ask, message);
 		uint16_t id = message.len >= 2 ? load_be16(message.data) : ask->question->id;
 		if (id == ask->question->id || message.len < KNOT_MSG_HEADER_LEN) {
 			*ret_message = message;
@@ -244,7 +268,7 @@ static ask_result_t ask_once(ask_t *ask)
 	lookup_t *lookup = ask->lookup;
 	ask->sent_ns = sys_clock_ns();
 	ask->sent_at = sys_clock_real();
-	if (!exchange_is_open(ask->exchange)) {
+	if (!ask->is_kept) {
 		exchange_end_t opened = exchange_open(ask->exchange);
 		if (opened != EXCHANGE_OK) {
 			lookup_warn(lookup, "%s", exchange_problem(ask->exchange));
@@ -253,9 +277,13 @@ static ask_result_t ask_once(ask_t *ask)
 	}
 	ask->sent_ns = sys_clock_ns();
 	if (exchange_send(ask->exchange, ask->question->wire) != EXCHANGE_OK) {
+		if (ask->is_kept) {
+			return ASK_STALE;
+		}
 		lookup_warn(lookup, "%s", exchange_problem(ask->exchange));
 		return ASK_FAILED;
 	}
+	lookup_trace_query(ask);
 	ask_put_query(ask);
 	bool is_transfer = ask->query->operation == LOOKUP_AXFR || ask->query->operation == LOOKUP_IXFR;
 	ask_result_t result = is_transfer ? ask_transfer(ask) : ask_single(ask);
@@ -264,7 +292,7 @@ static ask_result_t ask_once(ask_t *ask)
 		lookup->out.failed |= !knot_json_end(&ask->json);
 		ask->has_query_json = false;
 	}
-	return result;
+	return ask->is_stale ? ASK_STALE : result;
 }
 
 static exchange_kind_t ask_kind(const lookup_query_t *query)
@@ -287,23 +315,68 @@ static void ask_note(void *context, transport_note_level_t level, const char *te
 	lookup_t *lookup = context;
 	if (level == TRANSPORT_NOTE_WARNING) {
 		lookup_warn(lookup, "%s", text);
-	} else {
+	} else if (level == TRANSPORT_NOTE_DEBUG || lookup->debug > 1) {
 		lookup_debug(lookup, "%s", text);
 	}
 }
 
-static exchange_params_t ask_params(lookup_t *lookup, const lookup_query_t *query, exchange_kind_t kind,
-		const exchange_address_t *server, const exchange_address_t *local)
+/** A query on its way to one server. */
+typedef struct {
+	lookup_t *lookup;
+	const lookup_query_t *query;
+	const lookup_host_t *host; /* as it was called */
+	const exchange_address_t *server, *local;
+	exchange_kind_t kind;
+	unsigned badcookies; /* repeats that are left */
+	uint8_t cookie[LOOKUP_COOKIE_CLIENT_LEN + LOOKUP_COOKIE_SERVER_MAX];
+	uint8_t cookie_len;
+} attempt_t;
+
+/* What certificates are verified by. Queries in a row mostly have the same: files are read once. False: they can't be.
+ */
+static bool ask_trust(lookup_t *lookup, const lookup_query_t *query)
 {
+	if (query->tls == lookup->trust_params && (query->tls == NULL || lookup->trust != NULL)) {
+		return true;
+	}
+	exchange_free(lookup->kept); /* it may use the old one */
+	lookup->kept = NULL;
+	transport_trust_free(lookup->trust);
+	lookup->trust = NULL;
+	lookup->trust_params = query->tls;
+	return query->tls == NULL || transport_trust_new(query->tls, ask_note, lookup, &lookup->trust) == KNOT_OK;
+}
+
+/* The name that a strict server has to prove: what was said, or that by which it was called. */
+static const char *ask_hostname(const lookup_query_t *query, const lookup_host_t *host)
+{
+	static char name[256];
+	bool is_named = query->hostname == NULL && query->tls != NULL && query->tls->is_strict &&
+			host->host_len < sizeof(name) && host->host_len > 0 && host->host[0] != '/';
+	if (!is_named) {
+		return query->hostname;
+	}
+	memcpy(name, host->host, host->host_len);
+	name[host->host_len] = '\0';
+	return name;
+}
+
+static exchange_params_t ask_params(const attempt_t *attempt)
+{
+	lookup_t *lookup = attempt->lookup;
+	const lookup_query_t *query = attempt->query;
+
+	bool is_encrypted = attempt->kind > EXCHANGE_TCP;
 	return (exchange_params_t){
-		.kind = kind,
-		.server = *server,
-		.local = *local,
+		.kind = attempt->kind,
+		.server = *attempt->server,
+		.local = *attempt->local,
 		.timeout_ms = query->timeout_ms,
 		.uses_fast_open = query->uses_fast_open,
 		.proxy_source = query->proxy_source,
 		.proxy_destination = query->proxy_destination,
-		.hostname = query->hostname,
+		.trust = is_encrypted ? lookup->trust : NULL,
+		.hostname = is_encrypted ? ask_hostname(query, attempt->host) : NULL,
 		.sni = query->sni,
 		.http = { query->uses_http_get, query->http_authority, query->http_path },
 		.note = ask_note,
@@ -328,10 +401,12 @@ static bool ask_may_share(const exchange_params_t *a, const exchange_params_t *b
 	       ask_same_text(a->http.path, b->http.path);
 }
 
-static exchange_t *ask_begin_exchange(lookup_t *lookup, const lookup_query_t *query, const exchange_params_t *params)
+static exchange_t *ask_begin_exchange(
+		lookup_t *lookup, const lookup_query_t *query, const exchange_params_t *params, bool *ret_kept)
 {
 	bool may_share = lookup->kept != NULL && ask_may_share(&lookup->kept_params, params);
-	if (may_share && exchange_is_open(lookup->kept)) {
+	*ret_kept = may_share && exchange_is_open(lookup->kept);
+	if (*ret_kept) {
 		exchange_t *kept = lookup->kept;
 		lookup->kept = NULL;
 		return kept;
@@ -360,17 +435,6 @@ static void ask_end_exchange(ask_t *ask, const exchange_params_t *params)
 
 /* ---- One query ---- */
 
-/** A query on its way to one server. */
-typedef struct {
-	lookup_t *lookup;
-	const lookup_query_t *query;
-	const exchange_address_t *server, *local;
-	exchange_kind_t kind;
-	unsigned badcookies; /* repeats that are left */
-	uint8_t cookie[LOOKUP_COOKIE_CLIENT_LEN + LOOKUP_COOKIE_SERVER_MAX];
-	uint8_t cookie_len;
-} attempt_t;
-
 /* Make the question and ask it once. False: it can't be made. */
 static bool ask_attempt(attempt_t *attempt, ask_result_t *ret_result)
 {
@@ -388,17 +452,21 @@ static bool ask_attempt(attempt_t *attempt, ask_result_t *ret_result)
 			    query->key != NULL ? &chain : NULL, sys_clock_wall(), &question)) {
 		return false;
 	}
-	exchange_params_t params = ask_params(lookup, query, attempt->kind, attempt->server, attempt->local);
+	bool is_trusted = !is_encrypted || ask_trust(lookup, query);
+	exchange_params_t params = ask_params(attempt);
 	ask_t ask = {
 		.lookup = lookup,
 		.query = &limited,
-		.exchange = ask_begin_exchange(lookup, query, &params),
 		.kind = attempt->kind,
 		.question = &question,
 		.chain = query->key != NULL ? &chain : NULL,
 	};
+	ask.exchange = ask_begin_exchange(lookup, query, &params, &ask.is_kept);
 	if (ask.exchange == NULL) {
 		lookup_error(lookup, "out of memory");
+		*ret_result = ASK_FAILED;
+	} else if (!is_trusted) {
+		exchange_free(ask.exchange);
 		*ret_result = ASK_FAILED;
 	} else {
 		*ret_result = ask_once(&ask);
@@ -412,19 +480,9 @@ static bool ask_attempt(attempt_t *attempt, ask_result_t *ret_result)
 	return true;
 }
 
-/* "192.0.2.1@53(UDP)" without an exchange. */
-static void ask_print_peer(const attempt_t *attempt, char ret_text[static EXCHANGE_TEXT_MAX + 16])
-{
-	static const char *const protocols[] = { "UDP", "TCP", "TCP", "TCP", "QUIC" };
-	exchange_address_print(attempt->server, ret_text);
-	size_t len = strlen(ret_text);
-	snprintf(ret_text + len, EXCHANGE_TEXT_MAX + 16 - len, "(%s)", protocols[attempt->kind]);
-}
-
 /* Ask one server until it answers, attempts are used up, or it is no use. */
 static bool ask_server(attempt_t *attempt)
 {
-	char peer[EXCHANGE_TEXT_MAX + 16];
 	uint32_t retries = attempt->kind == EXCHANGE_UDP ? attempt->query->retries : 0;
 	for (uint32_t tries = 0; tries <= retries;) {
 		ask_result_t result;
@@ -434,6 +492,7 @@ static bool ask_server(attempt_t *attempt)
 		switch (result) {
 		case ASK_DONE: return true;
 		case ASK_FAILED: tries++; break;
+		case ASK_STALE: break;
 		case ASK_TRUNCATED:
 			present_text_char(&attempt->lookup->out, '\n');
 			attempt->kind = EXCHANGE_TCP;
@@ -445,8 +504,6 @@ static bool ask_server(attempt_t *attempt)
 			return false;
 		}
 	}
-	ask_print_peer(attempt, peer);
-	lookup_error(attempt->lookup, "failed to query server %s", peer);
 	return false;
 }
 
@@ -468,7 +525,7 @@ static void ask_debug_query(lookup_t *lookup, const lookup_query_t *query, const
 	char text[EXCHANGE_TEXT_MAX + 16], reverse[80];
 	const char *name = query->name != NULL ? query->name : "";
 	static const char *const protocols[] = { "UDP", "TCP", "TCP", "TCP", "UDP" };
-	if (!lookup->is_debug) {
+	if (lookup->debug == 0) {
 		return;
 	}
 	if (query->is_reverse && lookup_reverse(name, reverse)) {
@@ -485,32 +542,69 @@ static void ask_debug_query(lookup_t *lookup, const lookup_query_t *query, const
 			protocols[attempt->kind]);
 }
 
-bool lookup_run(lookup_t *lookup, const lookup_query_t *query)
+/* "localhost@53(UDP)": the server as it was called. */
+static void ask_say_failure(const attempt_t *attempt)
 {
-	static exchange_address_t servers[LOOKUP_ADDRESSES_MAX];
-	exchange_address_t local;
-	present_text_str(&lookup->out, lookup->count++ > 0 && lookup->separates ? "\n" : "");
-	if (!ask_check_name(lookup, query)) {
-		lookup_flush(lookup);
-		return false;
-	}
-	size_t count = lookup_local(lookup, query, &local) ? lookup_servers(lookup, query, servers) : 0;
-	if (count == 0) {
-		lookup_warn(lookup, "no servers to query");
-	}
+	static const char *const protocols[] = { "UDP", "TCP", "TCP", "TCP", "UDP" };
+	const lookup_host_t *host = attempt->host;
+	bool is_path = host->host_len > 0 && host->host[0] == '/';
+	lookup_error(attempt->lookup, "failed to query server %.*s@%s(%s)", (int)host->host_len, host->host,
+			is_path ? "UNIX" : host->service, protocols[attempt->kind]);
+}
+
+/* All addresses of a server, until one answers. *ret_count: how many there are. */
+static bool ask_host(lookup_t *lookup, const lookup_query_t *query, const lookup_host_t *host,
+		const exchange_address_t *local, size_t *ret_count)
+{
+	static exchange_address_t addresses[LOOKUP_ADDRESSES_MAX];
+	attempt_t attempt = {
+		.lookup = lookup,
+		.query = query,
+		.host = host,
+		.local = local,
+	};
 	bool is_good = false;
-	for (size_t i = 0; i < count && !is_good; i++) {
-		attempt_t attempt = {
-			.lookup = lookup,
-			.query = query,
-			.server = &servers[i],
-			.local = &local,
-			.kind = ask_kind(query),
-			.badcookies = query->badcookies,
-		};
+	*ret_count = lookup_resolve(lookup, query, host, addresses);
+	for (size_t i = 0; i < *ret_count && !is_good; i++) {
+		attempt.server = &addresses[i];
+		attempt.kind = ask_kind(query);
+		attempt.badcookies = query->badcookies;
+		attempt.cookie_len = 0;
 		ask_debug_query(lookup, query, &attempt);
 		is_good = ask_server(&attempt);
 	}
+	if (!is_good && *ret_count > 0) {
+		ask_say_failure(&attempt);
+	}
+	return is_good;
+}
+
+static bool ask_hosts(lookup_t *lookup, const lookup_query_t *query)
+{
+	static lookup_hosts_t hosts;
+	exchange_address_t local;
+	size_t total = 0, count;
+	bool is_good = false;
+	if (lookup_local(lookup, query, &local)) {
+		lookup_servers(query, &hosts);
+		for (size_t i = 0; i < hosts.count && !is_good; i++) {
+			is_good = ask_host(lookup, query, &hosts.hosts[i], &local, &count);
+			total += count;
+		}
+	}
+	if (total == 0) {
+		lookup_warn(lookup, "no servers to query");
+	}
+	return is_good;
+}
+
+bool lookup_run(lookup_t *lookup, const lookup_query_t *query)
+{
+	if (query->replay_path == NULL) {
+		present_text_str(&lookup->out, lookup->count++ > 0 && lookup->separates ? "\n" : "");
+	}
+	bool is_good = query->replay_path != NULL ? lookup_replay(lookup, query)
+						  : ask_check_name(lookup, query) && ask_hosts(lookup, query);
 	lookup_flush(lookup);
 	return is_good;
 }
@@ -518,7 +612,10 @@ bool lookup_run(lookup_t *lookup, const lookup_query_t *query)
 bool lookup_done(lookup_t *lookup)
 {
 	lookup_flush(lookup);
+	lookup_end_progress(lookup);
 	exchange_free(lookup->kept);
+	transport_trust_free(lookup->trust);
+	bool is_traced = lookup_traces_close(lookup);
 	present_text_done(&lookup->out);
-	return !lookup->has_failed_output;
+	return is_traced && !lookup->has_failed_output;
 }

@@ -10,12 +10,15 @@ typedef enum {
 	ASK_FAILED,    /* nothing that helps: another attempt may */
 	ASK_TRUNCATED, /* ask again over TCP */
 	ASK_BADCOOKIE, /* ask again with the server's cookie */
+	ASK_STALE,     /* the connection that was kept is closed: ask again over a new one */
 } ask_result_t;
 
 typedef struct {
 	lookup_t *lookup;
 	const lookup_query_t *query;
 	exchange_t *exchange; /* borrowed */
+	bool is_kept;         /* the exchange is open: of an earlier query, and nothing has come on it for this one */
+	bool is_stale;        /* it was closed in the meantime */
 	exchange_kind_t kind;
 	lookup_question_t *question;
 	knot_tsig_chain_t *chain; /* NULL: unsigned */
@@ -47,6 +50,10 @@ void ask_verify(ask_t *ask, knot_bytes_t wire);
 
 /** Put a message as the member `name`, or (NULL) as an element or document. */
 void ask_put_json(ask_t *ask, const present_message_t *message, const char *name, knot_json_t *json);
+
+/** The same of a query that isn't asked, at a time. */
+void ask_put_json_at(const lookup_query_t *query, const present_message_t *message, time_t when_s, const char *name,
+		knot_json_t *json);
 
 /** Session lines of encrypted transports. */
 void ask_put_session(ask_t *ask);

@@ -114,19 +114,25 @@ typedef struct {
 	int validates; /* verbosity 1 to 3; 0: doesn't */
 
 	/* dnstap */
-	const char *trace_path; /* NULL: no trace */
+	struct lookup_trace *trace; /* where messages go, trace.h; NULL: nowhere */
+	const char *replay_path;    /* the file that is printed instead of asking; NULL: none */
 } lookup_query_t;
 
 /** What all queries of a run share: what is printed, a connection that is kept. Starts as zeros. */
 typedef struct lookup {
 	present_text_t out;
 	bool has_failed_output;
-	bool is_debug;
-	bool separates;   /* a blank line stands between two queries */
-	size_t count;     /* of queries */
-	exchange_t *kept; /* of +keepopen; NULL: none */
+	unsigned debug; /* 0: no, 1, 2: with details of certificates */
+	bool separates; /* a blank line stands between two queries */
+	size_t count;   /* of queries */
+	bool shows_progress,
+			has_progress; /* on standard error, a terminal, while output goes elsewhere; a line is there */
+	uint64_t progress_ns;         /* when the next is due */
+	exchange_t *kept;             /* of +keepopen; NULL: none */
 	exchange_params_t kept_params;
-	struct lookup_trace *trace; /* dnstap output; NULL: none */
+	const transport_trust_params_t *trust_params; /* borrowed: what `trust` was made of */
+	transport_trust_t *trust;
+	struct lookup_trace *traces; /* owned: dnstap files that are written */
 } lookup_t;
 
 /** The settings that a query has if nothing is said. */
@@ -154,6 +160,12 @@ __attribute__((format(printf, 2, 3))) void lookup_warn(lookup_t *lookup, const c
 
 /** ";; DEBUG: …" to standard output, if asked for. */
 __attribute__((format(printf, 2, 3))) void lookup_debug(lookup_t *lookup, const char *format, ...);
+
+/** Long work goes on: so much of `what` is done. Shown once a second, where somebody sees it. */
+void lookup_progress(lookup_t *lookup, const char *what, size_t count);
+
+/** Take the line away. */
+void lookup_end_progress(lookup_t *lookup);
 
 /* ---- The line's words ---- */
 

@@ -136,25 +136,34 @@ static void servers_read_resolv(lookup_hosts_t *ret_hosts, char room[static SERV
 	}
 }
 
-size_t lookup_servers(lookup_t *lookup, const lookup_query_t *query,
-		exchange_address_t ret_addresses[static LOOKUP_ADDRESSES_MAX])
+void lookup_servers(const lookup_query_t *query, lookup_hosts_t *ret_hosts)
 {
 	static lookup_hosts_t resolv;
 	static char room[SERVERS_RESOLV_MAX * 128];
 	const char *port = query->port != NULL ? query->port : servers_default_port(query);
-	const lookup_hosts_t *hosts = query->servers;
-	size_t count = 0;
-	if (hosts == NULL) {
+	lookup_hosts_t authority = { .count = 1 };
+	bool has_authority = query->uses_https && query->http_authority != NULL &&
+			     lookup_scan_host(query->http_authority, &authority.hosts[0]);
+	if (query->servers != NULL) {
+		*ret_hosts = *query->servers;
+	} else if (has_authority) {
+		*ret_hosts = authority;
+	} else {
 		if (resolv.count == 0) {
 			servers_read_resolv(&resolv, room);
 		}
-		hosts = &resolv;
+		*ret_hosts = resolv;
 	}
-	for (size_t i = 0; i < hosts->count && count < LOOKUP_ADDRESSES_MAX; i++) {
-		count += servers_resolve(lookup, &hosts->hosts[i], port, query->family, LOOKUP_ADDRESSES_MAX - count,
-				ret_addresses + count);
+	for (size_t i = 0; i < ret_hosts->count; i++) {
+		lookup_host_t *host = &ret_hosts->hosts[i];
+		host->service = host->service != NULL ? host->service : port;
 	}
-	return count;
+}
+
+size_t lookup_resolve(lookup_t *lookup, const lookup_query_t *query, const lookup_host_t *host,
+		exchange_address_t ret_addresses[static LOOKUP_ADDRESSES_MAX])
+{
+	return servers_resolve(lookup, host, host->service, query->family, LOOKUP_ADDRESSES_MAX, ret_addresses);
 }
 
 bool lookup_local(lookup_t *lookup, const lookup_query_t *query, exchange_address_t *ret_address)

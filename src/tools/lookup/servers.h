@@ -4,12 +4,13 @@
 
 #include "src/tools/lookup/lookup.h"
 
-enum { LOOKUP_ADDRESSES_MAX = 128 };
+enum { LOOKUP_ADDRESSES_MAX = 32 };
 
-/**
- * All addresses of a query's servers, in order. What can't be resolved is said. Returns how many.
- */
-size_t lookup_servers(lookup_t *lookup, const lookup_query_t *query,
+/** The servers of a query, those of resolv.conf if it names none, with the ports that they have. */
+void lookup_servers(const lookup_query_t *query, lookup_hosts_t *ret_hosts);
+
+/** The addresses of a server, which has a service. What can't be resolved is said. Returns how many. */
+size_t lookup_resolve(lookup_t *lookup, const lookup_query_t *query, const lookup_host_t *host,
 		exchange_address_t ret_addresses[static LOOKUP_ADDRESSES_MAX]);
 
 /** The local address of a query; AF_UNSPEC: any. False: it can't be one, which is said. */

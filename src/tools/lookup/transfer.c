@@ -94,7 +94,7 @@ static void transfer_take_soa(transfer_t *t, const knot_message_rr_t *rr, uint32
 		t->at = AT_ADDED;
 		break;
 	case AT_ADDED:
-		if (is_first && t->change_serial == t->serial) {
+		if (is_first) { /* no change begins with the newest version */
 			transfer_take_end(t, rr);
 		} else {
 			transfer_take_change(t, serial);
@@ -259,6 +259,7 @@ static message_result_t transfer_step(transfer_t *t, knot_json_t *json)
 	}
 	t->messages++;
 	t->len += wire.len;
+	lookup_progress(ask->lookup, "records", t->records);
 	if (ask->lookup->out.len >= TRANSFER_FLUSH_LEN) {
 		lookup_flush(ask->lookup);
 	}

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""kdig and khost beside what the golden lines compare: files of queries, dnstap, connections that are kept, output that can't be written, terminals."""
+import os
+import pathlib
+import pty
+import re
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "differential"))
+
+from harness.server import built  # noqa: E402
+from harness.waiting import PATIENCE  # noqa: E402
+from scripted_server import ScriptedServer  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def odd():
+    server = ScriptedServer()
+    yield server
+    server.stop()
+
+
+def run(words, program="kdig", **options):
+    return subprocess.run([built(program, "tools"), *words], capture_output=True, text=True, timeout=30 * PATIENCE, check=False,
+                          env={**os.environ, "LC_ALL": "C.UTF-8", "TZ": "UTC"}, **options)
+
+
+def kdig(odd, *words, **options):
+    return run([f"@127.0.0.1#{odd.port}", *words], **options)
+
+
+def on_terminal(words, stdout_too):
+    """What goes to a terminal: standard error, with stdout_too standard output as well; and the rest."""
+    leader, follower = pty.openpty()
+    with subprocess.Popen([built("kdig", "tools"), *words], stdin=subprocess.DEVNULL, stdout=follower if stdout_too else subprocess.PIPE,
+                          stderr=follower, env={**os.environ, "LC_ALL": "C.UTF-8"}) as process:
+        os.close(follower)
+        rest = process.communicate(timeout=60 * PATIENCE)[0]
+        seen = b""
+        while True:
+            try:
+                more = os.read(leader, 65536)
+            except OSError:
+                break
+            if not more:
+                break
+            seen += more
+    os.close(leader)
+    return seen.decode(), (rest or b"").decode()
+
+
+# ---- files of queries ----
+
+def test_batch(odd, tmp_path):
+    path = tmp_path / "queries"
+    path.write_text("# a comment\n; another\n\na.odd.test\ncname.odd.test CNAME\n  glue.odd.test\t-t NS +noall +authority\n")
+    done = kdig(odd, "+short", "-f", str(path), "a-2.odd.test")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == ["192.0.2.1", "a.odd.test.", "192.0.2.1", "192.0.2.2"]
+    done = kdig(odd, "+short", "-f", "-", input=path.read_text())
+    assert (done.returncode, done.stdout) == (0, "192.0.2.1\na.odd.test.\n")
+
+
+def test_batch_is_checked_first(odd, tmp_path):
+    """Nothing is asked if a line is bad; it is named."""
+    path = tmp_path / "queries"
+    path.write_text("a.odd.test\n\na.odd.test +nonsense\n")
+    done = kdig(odd, "+short", "-f", str(path))
+    assert done.returncode == 1 and "192.0.2.1" not in done.stdout
+    assert "invalid option: +nonsense" in done.stderr and f"in file {path}, line 3" in done.stderr
+    done = kdig(odd, "-f", str(tmp_path / "none"))
+    assert done.returncode == 1 and "No such file" in done.stderr
+    path.write_text(f"-f {path}\n")
+    assert "within one" in kdig(odd, "-f", str(path)).stderr
+
+
+def test_bad_line_in_the_middle_of_standard_input(odd):
+    done = kdig(odd, "+short", "-f", "-", input="a.odd.test\n-t XX\na.odd.test\n")
+    assert done.returncode == 1 and done.stdout == "192.0.2.1\n" and "bad type XX" in done.stderr
+
+
+# ---- dnstap ----
+
+def test_dnstap(odd, tmp_path):
+    path = tmp_path / "messages.tap"
+    done = kdig(odd, "-E", str(path), "a.odd.test", "tc.a-2.odd.test", "whole.odd.test", "AXFR")
+    assert done.returncode == 0
+    shown = run(["-G", str(path), "+qr"])
+    assert shown.returncode == 0, shown.stderr
+    assert re.findall(r"Flags: (qr )?.*(?:ANSWER: (\d+)).*", shown.stdout) == [
+        ("", "0"), ("qr ", "1"), ("", "0"), ("qr ", "2"), ("", "0"), ("qr ", "2"), ("", "0"), ("qr ", "4")]
+    assert shown.stdout.count(f"To 127.0.0.1@{odd.port}(UDP)") == 2 and shown.stdout.count(f"From 127.0.0.1@{odd.port}(TCP)") == 2
+    assert '"QTYPEname": "AXFR"' in run(["-G", str(path), "+json"]).stdout
+
+
+@pytest.mark.skipif(not os.path.exists("/usr/bin/kdig"), reason="the distribution's kdig is not installed")
+def test_dnstap_of_others(odd, tmp_path):
+    """Each reads what the other has written."""
+    ours, theirs = str(tmp_path / "ours"), str(tmp_path / "theirs")
+    words = [f"@127.0.0.1#{odd.port}", "+noedns", "a.odd.test", "glue.odd.test", "-t", "NS"]
+    assert run(["-E", ours, *words]).returncode == 0
+    subprocess.run(["/usr/bin/kdig", "-E", theirs, *words], stdout=subprocess.DEVNULL, check=True, timeout=30 * PATIENCE)
+
+    def read(program, path):
+        text = subprocess.run([program, "-G", path, "+qr"], capture_output=True, text=True, check=True, timeout=30 * PATIENCE,
+                              env={**os.environ, "TZ": "UTC"}).stdout
+        return re.sub(r"id: \d+|Time .*|in [\d.]+ ms", "X", text)
+    texts = {read(program, path) for program in (built("kdig", "tools"), "/usr/bin/kdig") for path in (ours, theirs)}
+    assert len(texts) == 1 and "glue.odd.test." in texts.pop()
+
+
+def test_dnstap_that_is_none(odd, tmp_path):
+    path = tmp_path / "bad"
+    path.write_bytes(b"\0\0\0\0nonsense")
+    done = run(["-G", str(path)])
+    assert done.returncode == 1 and "unable to open dnstap input file" in done.stderr
+    done = kdig(odd, "-E", str(tmp_path / "no" / "folder"), "a.odd.test")
+    assert done.returncode == 1 and "unable to open dnstap output file" in done.stderr and done.stdout == ""
+
+
+# ---- connections ----
+
+def test_keepopen(odd):
+    """One connection for all, or another one where the server has closed it."""
+    before = odd.connections
+    done = kdig(odd, "+short", "+tcp", "+keepopen", *["a.odd.test"] * 20)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout == "192.0.2.1\n" * 20
+    assert odd.connections == before + 1
+    done = kdig(odd, "+short", "+tcp", "+keepopen", "a.odd.test", "then-close.a.odd.test", "a.odd.test")
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "192.0.2.1\n" * 3)
+
+
+def test_unix_socket(tmp_path):
+    done = run([f"@{tmp_path}/none", "a.odd.test", "+tcp", "+time=1"])
+    assert done.returncode == 1 and f"failed to query server {tmp_path}/none@UNIX(TCP)" in done.stderr
+
+
+# ---- output ----
+
+def test_output_that_cannot_be_written(odd):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([built("kdig", "tools"), f"@127.0.0.1#{odd.port}", "a.odd.test"], stdout=full, check=False, timeout=30 * PATIENCE)
+    assert done.returncode == 1
+    with open("/dev/full", "w") as full:
+        assert subprocess.run([built("khost", "tools"), "-h"], stdout=full, check=False, timeout=30 * PATIENCE).returncode == 1
+
+
+def test_escapes_do_not_reach_the_terminal(odd):
+    """A server can't write to the user's terminal: extended errors, NSID, TXT, names."""
+    for name in ("opt-15-00001b5b324a", "opt-3-1b5b324a", "rd-16-041b5b324a", "owner-041b5b324a00", "opt-65001-1b5b324a.opttext"):
+        for words in ([], ["+short"], ["+opttext"], ["+json"]):
+            done = kdig(odd, f"{name}.odd.test", *words)
+            assert done.returncode == 0 and "\x1b" not in done.stdout + done.stderr
+
+
+def test_terminal(odd):
+    """Names are shown in the user's characters on a terminal only; there are no colours either way."""
+    name = "xn--hky-fla2b.a.odd.test"
+    words = [f"@127.0.0.1#{odd.port}", name]
+    assert name in kdig(odd, name).stdout
+    seen, _ = on_terminal(words, True)
+    assert "héká" not in kdig(odd, name).stdout and "hékáy.a.odd.test." in seen and "\x1b[" not in seen
+    seen, _ = on_terminal([*words, "+noidnout"], True)
+    assert name in seen
+    assert "hékáy" in kdig(odd, name, "+idnout").stdout
+
+
+def test_progress(odd):
+    """Long work that goes elsewhere is counted on the terminal, and the line goes in the end."""
+    words = [f"@127.0.0.1#{odd.port}", "+short", *["slow-300.a.odd.test"] * 6]
+    seen, rest = on_terminal(words, False)
+    assert rest == "192.0.2.1\n" * 6
+    assert re.search(r"\r;; \d queries", seen) and seen.endswith("\r\x1b[K")
+    assert "queries" not in run(words).stderr
+
+
+def test_malformed_replies_are_shown(odd):
+    done = kdig(odd, "a.count-1-3.odd.test", "+retry=0")
+    assert done.returncode == 1 and "malformed reply packet" in done.stderr
+    assert re.search(r";; Malformed message of \d+ B, from byte \d+ on: a record is cut off", done.stdout)
+    assert re.search(r"^;; a\.count-1-3\.odd\.test\.\t300\tIN\tA\t192\.0\.2\.1$", done.stdout, re.M)
+    assert all(line == "" or line.startswith(";") for line in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize("name, said", [
+    ("gap", "change from serial 5 follows one to serial 4"), ("badend", "the last change leads to serial 4, not to 5"), ("after", "records follow the final SOA"),
+    ("foreign", "leading SOA owner not matching"), ("otherend", "response timeout"), ("noend", "response timeout")])
+def test_transfers_out_of_order(odd, name, said):
+    done = kdig(odd, f"{name}.odd.test", "IXFR=3", "+time=1")
+    assert said in done.stderr
+
+
+def test_khost_of_an_address(odd):
+    done = run(["192.0.2.1", f"127.0.0.1#{odd.port}"], "khost")
+    assert (done.returncode, done.stdout) == (0, "Host 1.2.0.192.in-addr.arpa. has no PTR record\n")
