@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "libknot/base/number.h"
+#include "libdnssec/clear.h"
 #include "src/control/control.h"
 #include "src/event/server.h"
 #include "src/event/zone_update.h"
@@ -669,6 +670,9 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	umask(S_IROTH | S_IWOTH | S_IXOTH);
+	bool is_cleared = dnssec_clear_freed_memory();
+	assert(is_cleared); /* nothing has called OpenSSL yet */
+	(void)is_cleared;
 	sys_memory_init();
 	options_t options;
 	switch (knotd_read_options(argc, argv, &options)) {

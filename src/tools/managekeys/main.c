@@ -19,6 +19,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
@@ -909,6 +910,7 @@ static bool keymgr_run(keymgr_t *run, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	(void)prctl(PR_SET_DUMPABLE, 0); /* a core would have private keys */
 	static const struct option known[] = {
 		{ "config", required_argument, NULL, 'c' },
 		{ "confdb", required_argument, NULL, 'C' },

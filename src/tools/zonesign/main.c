@@ -17,6 +17,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 typedef struct {
@@ -461,6 +462,7 @@ static options_t zonesign_options(int argc, char **argv, params_t *params)
 
 int main(int argc, char **argv)
 {
+	(void)prctl(PR_SET_DUMPABLE, 0); /* a core would have private keys */
 	params_t params = { .now_s = (uint64_t)time(NULL) };
 	options_t options = zonesign_options(argc, argv, &params);
 	bool is_good = options == OPTIONS_DONE || (options == OPTIONS_RUN && zonesign_run(&params));
