@@ -3,7 +3,7 @@
  * The heap's order is one number per event, so that a comparison is one instruction and equal times keep their order:
  *
  *   key    parked 1 | due_ms 40 (34 years of uptime; later is then) | number 23
- *   what   number, high part 4 | - 2 | how 5 | event 5 | zone 48
+ *   what   number, high part 4 | - 1 | how 6 | event 5 | zone 48
  *
  * A number that wraps (each 8 million plans) may swap events of the same millisecond, nothing else. The index has the
  * places of the heap, not the keys, which it compares there: 4 bytes per slot.
@@ -18,7 +18,7 @@ enum {
 	ARITY = 4,
 	ZONE_BITS = 48,
 	EVENT_BITS = 5,
-	HOW_BITS = 5,
+	HOW_BITS = 6,
 	NUMBER_BITS = 27,
 	ORDER_BITS = 23, /* of the number, in the key */
 	DUE_BITS = 40,

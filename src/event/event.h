@@ -42,6 +42,7 @@ enum {
 	EVENT_DROPS_SIGNATURES = 4,
 	EVENT_ROLLS_KSK = 8,
 	EVENT_ROLLS_ZSK = 16,
+	EVENT_MENDS = 32, /* what is served isn't valid: nothing that caches have of it holds another version back */
 };
 
 typedef struct {

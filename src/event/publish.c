@@ -119,7 +119,7 @@ static knot_err_t publish_inspect_keys(const publish_t *publish, const zone_cont
 {
 	char rail[UPDATE_REASON_MAX] = "";
 	knot_err_t err = signing_check_keys(publish->signing, zone_contents(publish->zone), next, rail);
-	if (err == KNOT_EGUARDRAIL && publish->is_forced) {
+	if (err == KNOT_EGUARDRAIL && (publish->is_forced || (publish->how & EVENT_MENDS) != 0)) {
 		publish_log_override(zone_name(publish->zone), publish->who, rail);
 		return KNOT_OK;
 	}

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/event/validating.h"
 
+#include "libknot/rr/rrtype.h"
 #include "src/event/refresh.h"
 #include "src/event/zone_sign.h"
 #include "src/sys/clock.h"
 #include "src/sys/dbus.h"
 #include "src/sys/log.h"
 #include "src/zone/image.h"
+#include "src/zone/zonemd.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,9 @@ enum {
 	SAMPLED_AFTER = 1000,      /* after so many of each key: changes of some hundred names are proven as a whole */
 	MARGIN_S = 24 * 3600,      /* unless the policy has `rrsig-refresh` */
 	SWEEP_AFTER_MS = 5 * 1000, /* a start has other things to do first */
+	/* A thread proves so many in less than an hour, if each second one is a signature of the slowest algorithm. */
+	SWEEP_RECORDS = 12 * 1000 * 1000,
+	SWEEP_THREADS_MAX = 16,
 };
 
 /* ---- Settings ---- */
@@ -34,6 +39,8 @@ static bool validating_read_conf(validating_t *validating)
 	validate_options_t *options = &validating->proof.options;
 	*options = (validate_options_t){ .now_s = sys_clock_wall(), .thread_count = policy->threads };
 	validating->is_signed_here = zone.dnssec_signing;
+	validating->has_digest = zone.dnssec_signing && zone.zonemd_generate != CONF_ZONEMD_NONE &&
+				 zone.zonemd_generate != CONF_ZONEMD_REMOVE;
 	if (zone.dnssec_signing) {
 		return policy->unsafe.bits == 0; /* what that allows is no valid zone */
 	}
@@ -163,9 +170,22 @@ static void validating_conclude(server_t *server, knot_name_t name, bool is_sign
 		entry->is_proven = true;
 	} else if (entry != NULL && is_bad && is_signed_here) {
 		entry->is_signed = false;
-		(void)jobs_plan(&server->jobs, entry, EVENT_DNSSEC, sys_clock_ms(), EVENT_DROPS_SIGNATURES);
+		(void)jobs_plan(&server->jobs, entry, EVENT_DNSSEC, sys_clock_ms(),
+				EVENT_DROPS_SIGNATURES | EVENT_MENDS);
 	}
 	sys_mutex_unlock(&server->jobs.lock);
+}
+
+/* What was only compared before it was published. */
+static knot_err_t validating_check_digest(const validating_sweep_t *sweep, validate_result_t *result)
+{
+	knot_err_t err = zonemd_verify(sweep->held);
+	if (err != KNOT_OK) {
+		result->has_hint = true;
+		result->type = KNOT_TYPE_ZONEMD;
+		memcpy(result->owner, sweep->name.wire, sweep->name.len);
+	}
+	return err;
 }
 
 static void validating_sweep(void *ctx)
@@ -173,8 +193,12 @@ static void validating_sweep(void *ctx)
 	validating_sweep_t *sweep = ctx;
 	validate_result_t result;
 	validate_options_t *options = &sweep->validating.proof.options;
-	options->thread_count = 1;
+	size_t thread_count = 1 + sweep->held->record_count / SWEEP_RECORDS;
+	options->thread_count = (unsigned)(thread_count < SWEEP_THREADS_MAX ? thread_count : SWEEP_THREADS_MAX);
 	knot_err_t err = validate_zone(sweep->held, options, &result);
+	if (err == KNOT_OK && sweep->validating.has_digest) {
+		err = validating_check_digest(sweep, &result);
+	}
 	validating_log(sweep->name, err, &result, "");
 	validating_conclude(sweep->server, sweep->name, sweep->validating.is_signed_here, err);
 	zone_contents_free(sweep->held);

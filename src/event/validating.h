@@ -16,6 +16,7 @@ typedef struct {
 	bool is_wanted;
 	bool is_signed_here;
 	bool is_sampled; /* of whole versions */
+	bool has_digest; /* a ZONEMD record is generated */
 	update_proof_t proof;
 } validating_t;
 

@@ -21,6 +21,7 @@
 #include "src/validate/validate.h"
 #include "src/zone/dump.h"
 #include "src/zone/image.h"
+#include "src/zone/zonemd.h"
 
 enum { DAY_S = 86400, WAIT_MS = 60000, DELEGATIONS = 6, EVERY = 3 };
 
@@ -679,12 +680,32 @@ sim_outcome_t sim_world_commit(sim_world_t *world, sim_zone_t *zone, sim_way_t w
 	return outcome;
 }
 
+void sim_world_sweep(sim_world_t *world, sim_zone_t *zone)
+{
+	jobs_t *jobs = &world->server->jobs;
+	sys_mutex_lock(&jobs->lock);
+	entry_t *entry = server_find_entry(world->server, zone->origin);
+	MUST(entry != NULL);
+	entry->is_proven = false;
+	(void)jobs_plan(jobs, entry, EVENT_VALIDATE, sys_clock_ms(), 0);
+	sys_mutex_unlock(&jobs->lock);
+	server_wait_idle(world->server); /* what it finds is signed again at once */
+}
+
 knot_err_t sim_world_check(sim_world_t *world, const sim_zone_t *zone)
 {
 	const validate_options_t options = { .now_s = sys_clock_wall(), .all_algorithms = true };
 	validate_result_t result;
 	zone_contents_t *held = world_hold(world, zone);
 	knot_err_t err = validate_zone(held, &options, &result);
+	zone_contents_free(held);
+	return err;
+}
+
+knot_err_t sim_world_check_digest(sim_world_t *world, const sim_zone_t *zone)
+{
+	zone_contents_t *held = world_hold(world, zone);
+	knot_err_t err = zonemd_verify(held);
 	zone_contents_free(held);
 	return err;
 }

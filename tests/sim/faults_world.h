@@ -81,8 +81,14 @@ sim_zone_t *sim_world_draw(sim_world_t *world, unsigned set, sim_use_t use);
 sim_outcome_t sim_world_commit(sim_world_t *world, sim_zone_t *zone, sim_way_t way, bool (*spoil)(sim_spoil_t *spoil),
 		sim_keys_t keys, bool *ret_serial_moved);
 
+/** Prove what is served in the background, as is done of large zones, and wait for what follows. */
+void sim_world_sweep(sim_world_t *world, sim_zone_t *zone);
+
 /** The whole served version is proven. KNOT_OK, or what is wrong. */
 knot_err_t sim_world_check(sim_world_t *world, const sim_zone_t *zone);
+
+/** The same of its ZONEMD record. */
+knot_err_t sim_world_check_digest(sim_world_t *world, const sim_zone_t *zone);
 
 /** Write what is served to `<folder>/<zone>zone`. */
 void sim_world_dump(sim_world_t *world, const sim_zone_t *zone, const char *folder);

@@ -7,6 +7,7 @@ import dns.edns
 import dns.rcode
 import pytest
 
+from harness.validators import complaint
 from test_pkcs11 import Manager, add, keystores, put_other_key, tokens, vanishing  # noqa: F401: fixtures
 from test_pkcs11 import configure as configure_tokens
 from test_pkcs11 import start as start_tokens
@@ -199,3 +200,62 @@ def test_second_of_two_stores(make_knotd, tokens, directory):   # noqa: F811
         daemon.wait(lambda: "keystore bad" in error(daemon), what="the zone's fault")
         assert update(daemon, add("new" + stores[0])) == dns.rcode.NOERROR
         check(daemon)
+
+
+# ---- Going back, and other programs ----
+
+def data(zone):
+    """Records but for those of DNSSEC and the SOA."""
+    return {(str(name), ttl, rdata.to_text()) for name, ttl, rdata in zone.iterate_rdatas() if rdata.rdtype.name not in ("SOA", "RRSIG", "NSEC", "NSEC3", "NSEC3PARAM", "DNSKEY", "CDS", "CDNSKEY")}
+
+
+@pytest.mark.parametrize("chain", [[], ["nsec3: on", "nsec3-salt-length: 4"], ["nsec3: on", "nsec3-opt-out: on"]])
+def test_revert(make_knotd, chain):
+    """Back over changes, and over a version with other signatures and another ZSK: the data of then, signed now by the keys of now."""
+    daemon = start(make_knotd(), [*chain, "propagation-delay: 1", "dnskey-ttl: 1", "zone-max-ttl: 60"])
+    daemon.wait(lambda: serial(daemon) == 11, what="the zone")
+    first = check(daemon)
+    assert update(daemon, lambda m: m.add("new.deep.example.", 60, "A", "192.0.2.9")) == dns.rcode.NOERROR
+    assert update(daemon, lambda m: m.delete("www.example.")) == dns.rcode.NOERROR
+    assert update(daemon, lambda m: m.add("sub.example.", 60, "DS", "1 13 2 " + "11" * 32)) == dns.rcode.NOERROR
+    wait_serial(daemon, 14)
+    daemon.knotc("-b", "zone-sign", "example")
+    daemon.knotc("-b", "zone-key-rollover", "example", "zsk")
+    daemon.wait(lambda: len(tags(daemon)) == 3, what="another ZSK")
+    before = serial(daemon)
+    keys = tags(daemon)
+    daemon.knotc("zone-revert", "example", "11")
+    daemon.wait(lambda: serial(daemon) > before, what="a newer serial")
+    after = check(daemon)
+    assert data(after) == data(first)
+    assert tags(daemon) >= keys   # the rollover goes on
+    assert update(daemon, lambda m: m.add("more.example.", 60, "A", "192.0.2.9")) == dns.rcode.NOERROR
+    check(daemon)
+
+
+def test_external_program_sees_the_signed_version(make_knotd):
+    """It gets the version as it will be served, and nothing else waits for it; what it refuses leaves the zone as it was."""
+    daemon = make_knotd()
+    (daemon.dir / "db").mkdir()
+    daemon.write("example.zone", ZONE.format(serial=10, host=2))
+    daemon.write("other.zone", ZONE.replace("example.", "other.").format(serial=10, host=2))
+    daemon.configure(f"external:\n  - id: e\n    timeout: 60\n    dump-new-zone: {daemon.dir}/%s.new\nacl:\n  - id: all\n    address: 127.0.0.0/8\n    action: [ transfer, update ]\n"
+                     f"policy:\n  - id: p\n    algorithm: ecdsap256sha256\ntemplate:\n  - id: default\n    storage: {daemon.dir}\n    acl: all\n    dnssec-signing: on\n    dnssec-policy: p\n    zonefile-sync: -1\n"
+                     "zone:\n  - domain: example\n    external-validation: e\n  - domain: other\n", server="background-workers: 1")
+    daemon.start()
+    waiting = lambda: "open-external" in daemon.knotc("zone-status", "example", "+transaction").stdout   # noqa: E731
+    daemon.wait(waiting, what="a version that waits")
+    daemon.wait(lambda: daemon.ask("other", "SOA").answer, what="the other zone, with one worker")
+    fault = complaint(daemon.dir / "example.new")
+    assert not fault, fault
+    daemon.knotc("zone-commit", "example")
+    daemon.wait(lambda: serial(daemon) == 11, what="the zone")
+    daemon.write("example.zone", ZONE.format(serial=20, host=7))
+    daemon.knotc("zone-reload", "example")
+    daemon.wait(waiting, what="another version that waits")
+    fault = complaint(daemon.dir / "example.new")
+    assert not fault and "192.0.2.7" in (daemon.dir / "example.new").read_text(), fault
+    daemon.knotc("zone-abort", "example")
+    daemon.wait(lambda: not waiting(), what="the decision")
+    assert serial(daemon) == 11
+    check(daemon)
