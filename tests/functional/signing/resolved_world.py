@@ -198,8 +198,8 @@ class World:
     def stays_in(self, zone, name, rdtype):
         """True if the server of a zone alone has the whole answer: no alias leads out, and the name isn't delegated."""
         name = dns.name.from_text(name) if isinstance(name, str) else name
-        if not name.is_subdomain(zone.name) or self.zone_of(name.parent() if rdtype == "DS" and name != zone.name else name) is not zone:
-            return False
+        if not name.is_subdomain(zone.name) or self.zone_of(name.parent() if rdtype == "DS" else name) is not zone:
+            return False    # the DS of the zone itself is its parent's
         above = name
         while above != zone.name:
             above = above.parent()
