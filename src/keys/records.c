@@ -118,3 +118,20 @@ knot_err_t keys_records_make(const kasp_key_t *keys, size_t count, const conf_po
 	}
 	return err == KNOT_OK && policy->cds_publish == CONF_CDS_DELETE ? records_put_deletion(ret_records) : err;
 }
+
+bool keys_has_size(const kasp_key_t *key, unsigned bits)
+{
+	uint8_t rdata[DNSSEC_KEY_RDATA_MAX];
+	dnssec_key_t *public;
+	const dnssec_algorithm_t *row = dnssec_algorithm_find(key->algorithm);
+	if (row == NULL || row->kind != DNSSEC_KIND_RSA) {
+		return row != NULL;
+	}
+	size_t len = keys_dnskey(key, false, rdata);
+	if (dnssec_key_from_rdata((knot_bytes_t){ rdata, len }, &public) != KNOT_OK) {
+		return false;
+	}
+	bool is_of = dnssec_key_bits(public) == (bits != 0 ? bits : row->bits_default);
+	dnssec_key_free(public);
+	return is_of;
+}

@@ -26,3 +26,6 @@ void keys_records_done(keys_records_t *records);
 
 /** The RDATA of the DNSKEY of a key. Returns its length. */
 size_t keys_dnskey(const kasp_key_t *key, bool is_revoked, uint8_t ret_rdata[static DNSSEC_KEY_RDATA_MAX]);
+
+/** True if the key is of that many bits; 0: its algorithm's default. Only keys of RSA have others. */
+bool keys_has_size(const kasp_key_t *key, unsigned bits);

@@ -336,10 +336,23 @@ static void test_tags(void **state)
 	assert_int_equal(world.discarded, 6);
 	keys_set_done(&world.set);
 	begin(&world);
-	world.policy.keytag_modulo = "255/256";
+	world.policy.keytag_modulo = "255/256"; /* the more seldom a tag fits, the more are tried */
+	(void)run(&world, false, false);
+	assert_int_equal(world.set.keys[0].tag, 255);
+	assert_int_equal(world.set.keys[1].tag, 511);
+	keys_set_done(&world.set);
+	begin(&world);
+	for (uint16_t tag = 1; tag <= 40; tag++) {
+		kasp_key_t key = { .algorithm = 13,
+			.tag = tag,
+			.is_zsk = true,
+			.is_public_only = true,
+			.public = { (const uint8_t *)"", 1 } };
+		assert_int_equal(keys_set_add(&world.set, &key), KNOT_OK);
+	}
 	keys_outcome_t outcome = run(&world, false, false); /* none in 40 tries fits: the last one is taken */
 	assert_int_equal(outcome.notes[0].kind, KEYS_NOTE_CONFLICT);
-	assert_int_equal(world.set.keys[0].tag, 40);
+	assert_int_equal(world.set.keys[40].tag, 40);
 	keys_set_done(&world.set);
 }
 

@@ -241,9 +241,15 @@ static knot_err_t zone_keys_generate(const keys_wanted_t *wanted, kasp_key_t *re
 	return err;
 }
 
+/* One of those that were generated. */
 static void zone_keys_discard(const kasp_key_t *key, void *ctx)
 {
-	zone_keys_try_remove(((zone_keys_maker_t *)ctx)->env, key->id);
+	zone_keys_maker_t *maker = ctx;
+	zone_keys_t *keys = maker->keys;
+	zone_keys_try_remove(maker->env, key->id);
+	if (keys->made_count > 0 && strcmp(keys->made[keys->made_count - 1], key->id) == 0) {
+		keys->made_count--;
+	}
 }
 
 static knot_err_t zone_keys_share(const keys_wanted_t *wanted, kasp_key_t *ret_key, void *ctx)

@@ -32,8 +32,9 @@ static int set_up(void **state)
 	static const char text[] = "policy:\n  - id: p\n    nsec3: on\n"
 				   "  - id: s\n    ksk-shared: on\n"
 				   "  - id: z\n    nsec3: on\n    nsec3-salt-length: 8\n    nsec3-salt-lifetime: -1\n"
+				   "  - id: m\n    keytag-modulo: 7/64\n"
 				   "zone:\n  - domain: a\n    dnssec-policy: p\n  - domain: b\n    dnssec-policy: s\n"
-				   "  - domain: c\n    dnssec-policy: z\n";
+				   "  - domain: c\n    dnssec-policy: z\n  - domain: d\n    dnssec-policy: m\n";
 	strcpy(folder + sizeof(folder) - 7, "XXXXXX");
 	if (mkdtemp(folder) == NULL ||
 			conf_load_text("t", knot_str_of(text), NULL, (conf_sink_t){ 0 }, &conf) != KNOT_OK) {
@@ -189,6 +190,29 @@ static void test_full(void **state)
 	}
 }
 
+/* Of many keys that are tried for their tags, those that aren't taken go at once, and the others with what fails. */
+static void test_many_tries(void **state)
+{
+	(void)state;
+	zone_keys_env_t env = env_of(zone_a, 3);
+	zone_keys_t keys;
+	keys_outcome_t outcome;
+	kasp_txn_t *txn;
+	load(&env, &keys);
+	roll(&env, &keys, false, &outcome);
+	assert_int_equal(count_private(), 2);
+	assert_int_equal(keys.made_count, 2);
+	for (size_t i = 0; i < keys.set.count; i++) {
+		assert_int_equal(keys.set.keys[i].tag % 64, 7);
+	}
+	assert_int_equal(kasp_begin(kasp, true, &txn), KNOT_OK);
+	assert_int_equal(kasp_put_key(txn, env.zone, &keys.set.keys[0]), KNOT_OK); /* another one is at work */
+	assert_int_equal(kasp_commit(txn), KNOT_OK);
+	assert_int_equal(save(&env, &keys, &outcome), KNOT_ETRYAGAIN);
+	assert_int_equal(count_private(), 0);
+	zone_keys_done(&keys);
+}
+
 /* A salt of the future, as the clock has gone back: it stays, and its life begins now. */
 static void test_future_salt(void **state)
 {
@@ -243,6 +267,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_two_at_a_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_shared_at_a_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_full, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_many_tries, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_future_salt, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_salt_of_zsk, set_up, tear_down),
 	};

@@ -102,6 +102,19 @@ def test_refused(keys, arguments, error):
     assert keys.list() == [] and list((keys.dir / "keys").glob("*.pem")) == []
 
 
+def test_for_later(keys):
+    """A key that was made for later is the next one that is generated, if it is such as is wanted: of that role, algorithm and size."""
+    later = keys.do("example.", "generate", "algorithm=8", "size=1024", "for-later=yes", "created=-1d").strip()
+    shown, = keys.list()
+    assert shown["for-later"] and shown["publish"] == 0 and shown["active"] == 0
+    for words in (["algorithm=8", "size=2048"], ["algorithm=8", "size=1024", "ksk=yes"], ["algorithm=13"]):
+        assert keys.do("example.", "generate", *words).strip() != later
+    assert keys.do("example.", "generate", "algorithm=8", "size=1024", "retire=+1d").strip() == later
+    taken = next(key for key in keys.list() if key["id"] == later)
+    assert not taken["for-later"] and taken["created"] == shown["created"] and taken["publish"] == taken["active"] > taken["created"] and taken["retire"] > taken["active"]
+    assert keys.do("example.", "generate", "algorithm=8", "size=1024").strip() != later
+
+
 def test_no_role(keys):
     """A key without a role is a ZSK."""
     key = keys.do("example.", "generate", "ksk=yes").strip()

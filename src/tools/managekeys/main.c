@@ -245,6 +245,36 @@ static done_t keymgr_run_list(const keymgr_t *run)
 	return keymgr_shown(err);
 }
 
+/* The key that was made for later and is such as is wanted now. public: what it points to. KNOT_ENOENT: there is none.
+ */
+static knot_err_t keymgr_find_later(const keymgr_t *run, const keys_wanted_t *wanted,
+		uint8_t public[static DNSSEC_KEY_RDATA_MAX], kasp_key_t *ret_key)
+{
+	keys_set_t set;
+	knot_err_t err = keymgr_read_keys(run->kasp, run->env.zone, &set);
+	err = err == KNOT_OK ? KNOT_ENOENT : err;
+	for (size_t i = 0; i < set.count && err == KNOT_ENOENT; i++) {
+		const kasp_key_t *key = &set.keys[i];
+		if (key->is_for_later && key->is_ksk == wanted->is_ksk && key->is_zsk == wanted->is_zsk &&
+				key->algorithm == wanted->algorithm && keys_has_size(key, wanted->bits)) {
+			*ret_key = *key;
+			memcpy(public, key->public.data, key->public.len);
+			ret_key->public.data = public;
+			err = KNOT_OK;
+		}
+	}
+	keys_set_done(&set);
+	return err;
+}
+
+/* Made for later, or made now. */
+static knot_err_t keymgr_get_key(const keymgr_t *run, const keys_wanted_t *wanted, bool is_for_later,
+		uint8_t public[static DNSSEC_KEY_RDATA_MAX], kasp_key_t *ret_key)
+{
+	knot_err_t err = is_for_later ? KNOT_ENOENT : keymgr_find_later(run, wanted, public, ret_key);
+	return err == KNOT_ENOENT ? zone_keys_make(&run->env, wanted, public, ret_key) : err;
+}
+
 static done_t keymgr_run_generate(const keymgr_t *run)
 {
 	attributes_t attributes;
@@ -262,14 +292,15 @@ static done_t keymgr_run_generate(const keymgr_t *run)
 	kasp_key_t key = {
 		.times = { .created = now_s, .publish = now_s, .ready = wanted.is_ksk ? now_s : 0, .active = now_s }
 	};
-	const kasp_times_t defaults = key.times;
+	kasp_times_t defaults = key.times;
 	knot_err_t err = keymgr_time_key(&attributes, &key); /* before a private key is made */
-	err = err == KNOT_OK ? zone_keys_make(&run->env, &wanted, public, &key) : err;
+	err = err == KNOT_OK ? keymgr_get_key(run, &wanted, attributes.is_for_later, public, &key) : err;
 	if (err != KNOT_OK) {
 		return keymgr_done(err);
 	}
 	key.is_ksk = wanted.is_ksk;
 	key.is_zsk = wanted.is_zsk;
+	defaults.created = key.times.created != 0 ? key.times.created : defaults.created;
 	key.times = defaults;
 	err = keymgr_time_key(&attributes, &key);
 	keymgr_warn_of_algorithm(run, &key);
