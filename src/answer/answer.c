@@ -127,9 +127,26 @@ static answer_refusal_t gate_ixfr(job_t *job)
 	return job->is_udp ? ANSWER_REFUSAL_NONE : gate_frozen(job);
 }
 
+/* Only what is delegated from the zone. */
+static answer_refusal_t gate_child(const answer_request_t *request)
+{
+	const zone_contents_t *contents = zone_contents(request->zone);
+	if (contents == NULL) {
+		return ANSWER_REFUSAL_NOT_LOADED;
+	}
+	const knot_query_t *q = &request->query;
+	const zone_lookup_t found =
+			zone_lookup(contents, (knot_name_t){ q->qname_lower, q->qname.len, q->qname.label_count });
+	bool is_cut = found.kind == ZONE_FOUND && (found.node->flags & ZONE_NODE_CUT) != 0;
+	return is_cut ? ANSWER_REFUSAL_NONE : ANSWER_REFUSAL_NOT_AUTH;
+}
+
 static answer_refusal_t gate_notify(job_t *job)
 {
 	answer_refusal_t refusal = gate_zone(job, CONF_ACTION_NOTIFY);
+	if (refusal == ANSWER_REFUSAL_NONE && answer_is_about_child(job->request)) {
+		return gate_child(job->request);
+	}
 	bool is_valid = job->request->query.qtype == KNOT_TYPE_SOA;
 	return refusal != ANSWER_REFUSAL_NONE || is_valid
 			       ? refusal
@@ -239,6 +256,12 @@ static void decide_ixfr(job_t *job)
 static void decide_notify(job_t *job)
 {
 	answer_aside_t *aside = answer_aside_of(job);
+	if (answer_is_about_child(job->request)) {
+		aside->note = ANSWER_NOTE_NOTIFY_CHILD;
+		aside->child_type = job->request->query.qtype;
+		decide_effect(job, ANSWER_EFFECT_CHILD, ANSWER_OUTCOME_EMPTY);
+		return;
+	}
 	const zone_contents_t *contents = zone_contents(job->request->zone);
 	answer_soa_t soa = answer_read_soa(&job->request->query, KNOT_SECTION_ANSWER, &aside->serial);
 	aside->has_serial = soa == ANSWER_SOA_FOUND;

@@ -73,6 +73,8 @@ enum {
 	ANSWER_EFFECT_REFRESH = 8, /* a NOTIFY that may be news: refresh the zone. It was answered */
 	ANSWER_EFFECT_UPDATE = 16, /* apply the message, which is unchanged, and answer it then */
 	ANSWER_EFFECT_STREAM = 32, /* send a transfer */
+	ANSWER_EFFECT_CHILD =
+			64, /* a NOTIFY about a child of the zone, which is named by the question. It was answered */
 };
 
 enum { ANSWER_ECS_MAX = 4 + 16 /* family, source and scope prefix length, address (RFC 7871 6) */ };
@@ -106,6 +108,13 @@ enum {
 	ANSWER_OPTION_SUBNET = 8,
 	ANSWER_OPTION_MORE = 16, /* no option: FINISH does something behind them, sign the reply for example */
 };
+
+/** True for a NOTIFY about a child of `zone`, a delegation: of CDS or CSYNC (RFC 9859 4). */
+static inline bool answer_is_about_child(const answer_request_t *request)
+{
+	return request->kind == ANSWER_KIND_NOTIFY && request->zone != NULL &&
+	       request->query.qname.label_count > zone_name(request->zone).label_count;
+}
 
 /** True for queries about names: no transfer, NOTIFY or UPDATE, and nothing that can't be read. */
 static inline bool answer_kind_is_query(answer_kind_t kind)

@@ -17,6 +17,7 @@ typedef enum {
 	ANSWER_NOTE_NONE,
 	ANSWER_NOTE_NOTIFY,         /* a NOTIFY was accepted */
 	ANSWER_NOTE_NOTIFY_INVALID, /* a NOTIFY that isn't about the SOA */
+	ANSWER_NOTE_NOTIFY_CHILD,   /* a NOTIFY about a child was accepted */
 	ANSWER_NOTE_UP_TO_DATE,     /* an IXFR whose serial isn't older than the zone's */
 	ANSWER_NOTE_FROZEN,         /* transfers of the zone are frozen */
 	ANSWER_NOTE_MALFORMED,      /* an IXFR without the SOA that it must have */
@@ -48,6 +49,7 @@ typedef struct answer_aside {
 	bool provides_ixfr;              /* 〃: the zone's provide-ixfr */
 	bool has_serial;                 /* NOTIFY: the primary's serial was sent along */
 	bool has_bad_record;             /* NOTIFY: something else was sent in its place */
+	uint16_t child_type;             /* NOTIFY about a child: CDS or CSYNC */
 	uint32_t serial;                 /* IXFR: the client's; NOTIFY: the primary's, 0 if it wasn't sent */
 	const zone_contents_t *contents; /* ANSWER_EFFECT_STREAM: the version to send */
 	knot_bytes_t template;           /* 〃: see answer_message(); in `out` */

@@ -12,6 +12,7 @@
 enum { NOW_S = 1700000000, REPLY_MAX = 4096, SERIAL = 7 };
 
 #define ZONE(name) "$ORIGIN " name ".\n$TTL 60\n@ SOA ns h 7 7200 3600 86400 300\n@ NS ns\nns A 192.0.2.7\n"
+#define CHILDREN   "kid NS ns.kid\nns.kid A 192.0.2.8\nempty.x A 192.0.2.9\n"
 
 /* signed. is for signed requests, open. for unsigned ones, closed. for none; fail. has no contents. */
 static const char conf_text[] =
@@ -45,12 +46,13 @@ typedef struct {
 } row_t;
 
 enum { AXFR = KNOT_TYPE_AXFR, IXFR = KNOT_TYPE_IXFR, SOA = KNOT_TYPE_SOA, A = KNOT_TYPE_A, TXT = KNOT_TYPE_TXT };
+enum { CDS = KNOT_TYPE_CDS, CDNSKEY = KNOT_TYPE_CDNSKEY, CSYNC = KNOT_TYPE_CSYNC };
 enum { QUERY = KNOT_OPCODE_QUERY, NOTIFY = KNOT_OPCODE_NOTIFY, UPDATE = KNOT_OPCODE_UPDATE };
 
 /*
  * want: rcode, aa, tc, opt and EDE of the reply, its answers; "tsig": it is authentic, or which error it says; then in
- * brackets what is found out: R refresh, U update, S stream, + and - the ACL's verdict, the serial, notes in lower
- * case. A reply of a transfer is what each of its messages begins with.
+ * brackets what is found out: R refresh, C child, U update, S stream, + and - the ACL's verdict, the serial, notes in
+ * lower case. A reply of a transfer is what each of its messages begins with.
  */
 static const row_t rows[] = {
 	/* Queries. */
@@ -138,6 +140,26 @@ static const row_t rows[] = {
 	{ "NOTIFY, wrong MAC", "signed.", SOA, NOTIFY, "k", WRONG_MAC, true, false, 's', 8,
 			"NOTAUTH tsig BADSIG [+ badsig]" },
 
+	/* NOTIFY about a child: of "signed.", which follows its children, and of "open.", which doesn't. */
+	{ "NOTIFY(CDS)", "kid.signed.", CDS, NOTIFY, "k", FINE, true, false, 0, 0, "NOERROR tsig [C+ child]" },
+	{ "NOTIFY(CSYNC), EDNS", "kid.signed.", CSYNC, NOTIFY, "k", FINE, false, true, 0, 0,
+			"NOERROR opt tsig [C+ child]" },
+	{ "NOTIFY(CDS) with a record", "kid.signed.", CDS, NOTIFY, "k", FINE, true, false, 's', 8,
+			"NOERROR tsig [C+ child]" },
+	{ "NOTIFY(CDS), denied", "kid.signed.", CDS, NOTIFY, NULL, FINE, true, false, 0, 0, "NOTAUTH [-]" },
+	{ "NOTIFY(CDS), wrong MAC", "kid.signed.", CDS, NOTIFY, "k", WRONG_MAC, true, false, 0, 0,
+			"NOTAUTH tsig BADSIG [+ badsig]" },
+	{ "NOTIFY(CDNSKEY)", "kid.signed.", CDNSKEY, NOTIFY, "k", FINE, true, false, 0, 0, "NOTAUTH" },
+	{ "NOTIFY(SOA) of a child", "kid.signed.", SOA, NOTIFY, "k", FINE, true, false, 0, 0, "NOTAUTH" },
+	{ "NOTIFY(CDS) of the apex", "signed.", CDS, NOTIFY, "k", FINE, true, false, 0, 0, "FORMERR tsig [+ invalid]" },
+	{ "NOTIFY(CDS) below a cut", "ns.kid.signed.", CDS, NOTIFY, "k", FINE, true, false, 0, 0, "NOTAUTH tsig [+]" },
+	{ "NOTIFY(CDS) of a name", "ns.signed.", CDS, NOTIFY, "k", FINE, true, false, 0, 0, "NOTAUTH tsig [+]" },
+	{ "NOTIFY(CDS) of no records", "x.signed.", CDS, NOTIFY, "k", FINE, true, false, 0, 0, "NOTAUTH tsig [+]" },
+	{ "NOTIFY(CDS) of no name", "zz.signed.", CDS, NOTIFY, "k", FINE, true, false, 0, 0, "NOTAUTH tsig [+]" },
+	{ "NOTIFY(CDS), no contents", "kid.fail.", CDS, NOTIFY, "k", FINE, true, false, 0, 0, "SERVFAIL tsig [+]" },
+	{ "NOTIFY(CDS), not followed", "kid.open.", CDS, NOTIFY, NULL, FINE, true, false, 0, 0, "NOTAUTH" },
+	{ "NOTIFY(CDS) of the root", ".", CDS, NOTIFY, NULL, FINE, true, false, 0, 0, "NOTAUTH" },
+
 	/* UPDATE. */
 	{ "UPDATE", "signed.", SOA, UPDATE, "k", FINE, true, true, 0, 0, "later [U+]" },
 	{ "UPDATE by address", "open.", SOA, UPDATE, NULL, FINE, false, false, 0, 0, "later [U+]" },
@@ -149,14 +171,26 @@ static const row_t rows[] = {
 			"NOTAUTH tsig BADSIG [+ badsig]" },
 };
 
+static knot_name_t scan_name(const char *text, uint8_t ret_wire[static KNOT_NAME_MAX])
+{
+	knot_name_t name;
+	assert_int_equal(knot_name_scan(knot_str_of(text), knot_name_root, ret_wire, &name), KNOT_OK);
+	return name;
+}
+
 static int setup(void **state)
 {
 	fixture_t *f = calloc(1, sizeof(*f));
-	const char *const texts[] = { ZONE("signed"), ZONE("open"), ZONE("closed"), NULL };
+	const char *const texts[] = { ZONE("signed") CHILDREN, ZONE("open") CHILDREN, ZONE("closed"), NULL };
 	f->zones = test_zones_new(texts, "fail.");
 	f->env = (answer_env_t){
 		.udp_payload_max_ipv4 = 1232, .udp_payload_max_ipv6 = 1232, .conf = build_text(conf_text)
 	};
+	static const char *const parents[] = { "signed.", "fail." };
+	for (size_t i = 0; i < KNOT_LEN(parents); i++) {
+		uint8_t wire[KNOT_NAME_MAX];
+		zone_follow_children(zonedb_find(f->zones.db, scan_name(parents[i], wire)), true);
+	}
 	*state = f;
 	return 0;
 }
@@ -168,13 +202,6 @@ static int teardown(void **state)
 	conf_free((conf_t *)f->env.conf);
 	free(f);
 	return 0;
-}
-
-static knot_name_t scan_name(const char *text, uint8_t ret_wire[static KNOT_NAME_MAX])
-{
-	knot_name_t name;
-	assert_int_equal(knot_name_scan(knot_str_of(text), knot_name_root, ret_wire, &name), KNOT_OK);
-	return name;
 }
 
 /* ---- Requests ---- */
@@ -350,6 +377,7 @@ static void print_aside(const answer_report_t *report, const answer_aside_t *asi
 		[ANSWER_NOTE_NONE] = "",
 		[ANSWER_NOTE_NOTIFY] = " notify",
 		[ANSWER_NOTE_NOTIFY_INVALID] = " invalid",
+		[ANSWER_NOTE_NOTIFY_CHILD] = " child",
 		[ANSWER_NOTE_UP_TO_DATE] = " uptodate",
 		[ANSWER_NOTE_FROZEN] = " frozen",
 		[ANSWER_NOTE_MALFORMED] = " malformed",
@@ -359,7 +387,8 @@ static void print_aside(const answer_report_t *report, const answer_aside_t *asi
 		return;
 	}
 	bool is_stream = (report->effects & ANSWER_EFFECT_STREAM) != 0;
-	put(t, " [%s%s%s%s%s", report->effects & ANSWER_EFFECT_REFRESH ? "R" : "",
+	put(t, " [%s%s%s%s%s%s", report->effects & ANSWER_EFFECT_REFRESH ? "R" : "",
+			report->effects & ANSWER_EFFECT_CHILD ? "C" : "",
 			report->effects & ANSWER_EFFECT_UPDATE ? "U" : "", is_stream ? "S" : "",
 			aside->verdict.is_allowed ? "+" : "-", notes[aside->note]);
 	if (aside->tsig != ANSWER_TSIG_OK) {
@@ -436,7 +465,7 @@ static void ask(fixture_t *f, const row_t *row, uint8_t takes, text_t *ret_text)
 	test_zones_leave(&f->zones);
 }
 
-enum { ALL = ANSWER_EFFECT_STREAM | ANSWER_EFFECT_UPDATE | ANSWER_EFFECT_REFRESH };
+enum { ALL = ANSWER_EFFECT_STREAM | ANSWER_EFFECT_UPDATE | ANSWER_EFFECT_REFRESH | ANSWER_EFFECT_CHILD };
 
 static void test_tables(void **state)
 {

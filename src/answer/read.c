@@ -141,6 +141,16 @@ static void read_note_about_zone(answer_request_t *request)
 	request->options |= is_transfer || request->query.has_tsig ? ANSWER_OPTION_MORE : 0;
 }
 
+/* RFC 9859 4: the zone above the name, if it follows its children. */
+static zone_t *read_find_delegating(const zonedb_t *zones, const answer_request_t *request)
+{
+	const knot_query_t *q = &request->query;
+	bool is_about_child = request->kind == ANSWER_KIND_NOTIFY && q->qname.label_count > 0 &&
+			      (q->qtype == KNOT_TYPE_CDS || q->qtype == KNOT_TYPE_CSYNC);
+	zone_t *parent = is_about_child ? zonedb_find_suffix(zones, knot_name_strip(read_name_of(request), 1)) : NULL;
+	return parent != NULL && zone_follows_children(parent) ? parent : NULL;
+}
+
 /* Any other request. Those that are about a zone name it. True: a lookup after all, or a signed one. */
 __attribute__((noinline)) static bool read_classify(
 		const answer_env_t *env, const zonedb_t *zones, answer_request_t *request)
@@ -166,7 +176,8 @@ __attribute__((noinline)) static bool read_classify(
 		return true;
 	} else if (request->kind != ANSWER_KIND_UNKNOWN || (q->question_len > 0 && q->qclass == KNOT_CLASS_IN)) {
 		/* Of an unknown opcode the zone's statistics count the request. */
-		request->zone = zonedb_find(zones, read_name_of(request));
+		zone_t *parent = read_find_delegating(zones, request);
+		request->zone = parent != NULL ? parent : zonedb_find(zones, read_name_of(request));
 		read_note_about_zone(request);
 	}
 	return false;

@@ -84,6 +84,7 @@ static bool set_scalar(const conf_row_t *row, knot_bytes_t value, void *member)
 	case CONF_FIELD_EXTERNALS:
 	case CONF_FIELD_KEYSTORES:
 	case CONF_FIELD_SUBMISSIONS:
+	case CONF_FIELD_DELEGATIONS:
 	case CONF_FIELD_SYNCS:
 	case CONF_FIELD_POLICIES:
 	case CONF_FIELD_NETS:

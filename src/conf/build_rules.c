@@ -14,6 +14,7 @@ size_t conf_rule_element_size(conf_field_t field)
 		[CONF_FIELD_EXTERNALS] = sizeof(const conf_external_t *),
 		[CONF_FIELD_KEYSTORES] = sizeof(const conf_keystore_t *),
 		[CONF_FIELD_SUBMISSIONS] = sizeof(const conf_submission_t *),
+		[CONF_FIELD_DELEGATIONS] = sizeof(const conf_delegation_t *),
 		[CONF_FIELD_SYNCS] = sizeof(const conf_dnskey_sync_t *),
 		[CONF_FIELD_POLICIES] = sizeof(const conf_policy_t *),
 		[CONF_FIELD_PEERS] = sizeof(conf_peer_t),
@@ -57,6 +58,7 @@ static const rules_list_t *rules_find_list(conf_field_t field)
 		RULES_LIST(EXTERNALS, EXTERNAL, externals, false),
 		RULES_LIST(KEYSTORES, KEYSTORE, keystores, true),
 		RULES_LIST(SUBMISSIONS, SUBMISSION, submissions, false),
+		RULES_LIST(DELEGATIONS, DELEGATION, delegations, false),
 		RULES_LIST(SYNCS, DNSKEY_SYNC, syncs, false),
 		RULES_LIST(POLICIES, POLICY, policies, true),
 	};
@@ -297,8 +299,9 @@ knot_err_t conf_build_rules(conf_store_t *store, conf_bases_t bases)
 	store->groups = conf_store_alloc(store, group_count * sizeof(*store->groups) + 1);
 	store->acls = conf_store_alloc(store, tables[CONF_S_ACL].count * sizeof(*store->acls) + 1);
 	store->externals = conf_store_alloc(store, tables[CONF_S_EXTERNAL].count * sizeof(*store->externals) + 1);
+	store->delegations = conf_store_alloc(store, tables[CONF_S_DELEGATION].count * sizeof(*store->delegations) + 1);
 	if (store->keys == NULL || store->remotes == NULL || store->groups == NULL || store->acls == NULL ||
-			store->externals == NULL) {
+			store->externals == NULL || store->delegations == NULL) {
 		return KNOT_ENOMEM;
 	}
 	knot_err_t err = rules_build_keys(store, bases);
@@ -306,6 +309,7 @@ knot_err_t conf_build_rules(conf_store_t *store, conf_bases_t bases)
 	err = err == KNOT_OK ? rules_build_groups(store) : err;
 	err = err == KNOT_OK ? rules_build_acls(store, bases) : err;
 	err = err == KNOT_OK ? rules_build_blocks(store, bases, CONF_S_EXTERNAL, store->externals, NULL) : err;
+	err = err == KNOT_OK ? rules_build_blocks(store, bases, CONF_S_DELEGATION, store->delegations, NULL) : err;
 	return err == KNOT_OK ? rules_build_policies(store, bases) : err;
 }
 

@@ -191,6 +191,9 @@ const char *conf_check_zone(const conf_block_view_t *block, conf_view_t all)
 	if (option(&both, "dnssec-signing", false) && option(&both, "dnssec-validation", false)) {
 		return "'dnssec-validation' is not compatible with 'dnssec-signing'";
 	}
+	if (has(&both, "delegation") && has(&both, "master")) {
+		return "'delegation' can't be used with 'master'";
+	}
 	reason = check_catalog(&both, all);
 	if (reason == NULL) {
 		reason = check_serial_modulo(&both);
@@ -216,6 +219,13 @@ bool conf_notice_journal(const conf_block_view_t *block, conf_view_t all, char r
 	(void)snprintf(room, CONF_NOTICE_MAX,
 			"zone[%.256s], 'zonefile-load: whole' makes 'journal-content: all' of no use", name);
 	return true;
+}
+
+const char *conf_check_delegation(const conf_block_view_t *block, conf_view_t all)
+{
+	(void)all;
+	bool needs_resolver = conf_block_option(block, "ds-bootstrap", false) && !conf_block_has(block, "resolver");
+	return needs_resolver ? "'ds-bootstrap' requires 'resolver'" : NULL;
 }
 
 const char *conf_check_template(const conf_block_view_t *block, conf_view_t all)

@@ -328,9 +328,10 @@ typedef struct {
 	conf_groups_t ddns_master; /* at most one; set, but with none: updates aren't forwarded */
 	conf_acls_t acl;           /* rules, in order: src/access */
 	bool dnssec_signing, dnssec_validation;
-	conf_policies_t policy;    /* at most one; use conf_zone_policy() */
-	conf_groups_t ds_push;     /* the parent's servers; NULL data: those of the policy */
-	conf_externals_t external; /* at most one: who decides about new versions */
+	conf_policies_t policy;        /* at most one; use conf_zone_policy() */
+	conf_groups_t ds_push;         /* the parent's servers; NULL data: those of the policy */
+	conf_externals_t external;     /* at most one: who decides about new versions */
+	conf_delegations_t delegation; /* at most one: what is done by what children publish */
 	conf_catalog_role_t catalog_role;
 	conf_bytes_list_t catalog_templates; /* of an interpreted catalog: identifiers; use conf_member() */
 	knot_bytes_t catalog_zone;           /* of a member: wire name of its catalog, lower case */

@@ -225,6 +225,12 @@ static const struct {
 	{ "updates of an unsigned zone aren't forwarded",
 			"template:\n - id: t\n   ddns-master: \"\"\nzone:\n - domain: a\n   template: t\n",
 			"line 7, section 'zone[a.]' (empty 'ddns-master' requires 'dnssec-signing')", KNOT_EINVAL },
+	{ "delegation of a secondary zone",
+			"remote:\n - id: r\n   address: ::1\ndelegation:\n - id: d\nzone:\n - domain: a\n   master: "
+			"r\n   delegation: d\n",
+			"line 10, section 'zone[a.]' ('delegation' can't be used with 'master')", KNOT_EINVAL },
+	{ "bootstrapping without a resolver", "delegation:\n - id: d\n   ds-bootstrap: on\n",
+			"line 4, section 'delegation[d]' ('ds-bootstrap' requires 'resolver')", KNOT_EINVAL },
 	{ "secret of a cookie", "mod-cookies:\n - id: x\n   secret: 0x01\n",
 			"line 4, section 'mod-cookies[x]' (the length of the cookie secret MUST BE 16 bytes (32 HEX "
 			"characters))",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Signing policies as the configuration has them: sections policy, keystore, submission and dnskey-sync as structs that
- * point at each other. They live as long as the configuration. What follows from a policy and a zone's own values is
- * computed by conf_policy_times(): shared/reference names and defaults of Knot DNS 3.6.
+ * Signing policies as the configuration has them: sections policy, keystore, submission, dnskey-sync and delegation as
+ * structs that point at each other. They live as long as the configuration. What follows from a policy and a zone's own
+ * values is computed by conf_policy_times(): shared/reference names and defaults of Knot DNS 3.6.
  */
 #pragma once
 
@@ -51,6 +51,21 @@ typedef struct {
 	const conf_dnskey_sync_t *const *data;
 	size_t count;
 } conf_dnskey_syncs_t;
+
+/** A block of section `delegation`: what a parent does by what its children publish. */
+typedef struct {
+	const char *id;
+	bool may_update, may_delete, may_bootstrap; /* DS records */
+	bool may_csync;
+	conf_groups_t resolvers; /* that validate */
+	uint32_t min_interval_s; /* between checks of one child */
+	uint32_t children_max;   /* of a zone that wait */
+} conf_delegation_t;
+
+typedef struct {
+	const conf_delegation_t *const *data;
+	size_t count;
+} conf_delegations_t;
 
 /** Numbers of the options of `cds-cdnskey-publish`. */
 typedef enum { CONF_CDS_NONE, CONF_CDS_DELETE, CONF_CDS_ROLLOVER, CONF_CDS_ALWAYS, CONF_CDS_DOUBLE_DS } conf_cds_t;

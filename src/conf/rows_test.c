@@ -22,6 +22,7 @@ static const char before[] = "key:\n  - id: k\n    secret: YQ==\n"
 			     "dnskey-sync:\n  - id: d\n    remote: r\n"
 			     "policy:\n  - id: p\n"
 			     "external:\n  - id: e\n"
+			     "delegation:\n  - id: dg\n"
 			     "template:\n  - id: t\n";
 
 /**
@@ -51,6 +52,7 @@ static const struct {
 	{ "policy", "zsk-lifetime", "1y", NULL },
 	{ "policy", "rrsig-refresh", "1d", NULL },
 	{ "policy", "dnskey-management", "incremental", "    delete-delay: 1\n" },
+	{ "delegation", "ds-bootstrap", "on", "    resolver: r\n" },
 	{ "zone", "template", "t", NULL },
 	{ "zone", "deleg-aware", "on", NULL },
 	{ "zone", "journal-content", "all", "    zonefile-load: none\n" },
@@ -107,7 +109,7 @@ static void sample_of(const conf_section_t *section, const conf_row_t *row, char
 		const char *section, *id;
 	} ids[] = { { "key", "k" }, { "remote", "r" }, { "remotes", "rs" }, { "acl", "a" }, { "keystore", "ks" },
 		{ "submission", "s" }, { "dnskey-sync", "d" }, { "policy", "p" }, { "external", "e" },
-		{ "template", "t" } };
+		{ "delegation", "dg" }, { "template", "t" } };
 	const char *text = special_of(section, row, true);
 	if (text == NULL && row->options != NULL) {
 		text = row->options[row->options[1].name != NULL ? 1 : 0].name;

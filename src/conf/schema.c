@@ -18,6 +18,7 @@ const conf_section_t *const conf_sections[] = {
 	[CONF_S_DNSKEY_SYNC] = &conf_section_dnskey_sync,
 	[CONF_S_POLICY] = &conf_section_policy,
 	[CONF_S_EXTERNAL] = &conf_section_external,
+	[CONF_S_DELEGATION] = &conf_section_delegation,
 	[CONF_S_TEMPLATE] = &conf_section_template,
 	[CONF_S_ZONE] = &conf_section_zone,
 	[CONF_S_INCLUDE] = &conf_section_include,

@@ -73,6 +73,7 @@ typedef enum {
 	CONF_FIELD_EXTERNALS,
 	CONF_FIELD_KEYSTORES,
 	CONF_FIELD_SUBMISSIONS,
+	CONF_FIELD_DELEGATIONS,
 	CONF_FIELD_SYNCS,
 	CONF_FIELD_POLICIES,
 	CONF_FIELD_NETS,
@@ -93,7 +94,7 @@ typedef enum {
 	conf_xdp_blocks_t: CONF_FIELD_XDP_BLOCKS, conf_modrefs_t: CONF_FIELD_MODREFS, conf_keys_t: CONF_FIELD_KEYS, \
 	conf_groups_t: CONF_FIELD_GROUPS, conf_acls_t: CONF_FIELD_ACLS, conf_externals_t: CONF_FIELD_EXTERNALS, \
 	conf_keystores_t: CONF_FIELD_KEYSTORES, conf_submissions_t: CONF_FIELD_SUBMISSIONS, conf_dnskey_syncs_t: CONF_FIELD_SYNCS, \
-	conf_policies_t: CONF_FIELD_POLICIES, \
+	conf_policies_t: CONF_FIELD_POLICIES, conf_delegations_t: CONF_FIELD_DELEGATIONS, \
 	conf_nets_t: CONF_FIELD_NETS, conf_peers_t: CONF_FIELD_PEERS, \
 	conf_types_t: CONF_FIELD_TYPES, conf_owners_t: CONF_FIELD_OWNERS, conf_bits_t: CONF_FIELD_BITS, \
 	conf_set_t: CONF_FIELD_SET, conf_bytes_list_t: CONF_FIELD_BYTES_LIST)
@@ -237,6 +238,7 @@ typedef enum {
 	CONF_S_DNSKEY_SYNC,
 	CONF_S_POLICY,
 	CONF_S_EXTERNAL,
+	CONF_S_DELEGATION,
 	CONF_S_TEMPLATE,
 	CONF_S_ZONE,
 	CONF_S_INCLUDE,
@@ -262,9 +264,9 @@ typedef enum {
 extern const conf_section_t conf_section_module, conf_section_server, conf_section_xdp, conf_section_control,
 		conf_section_log, conf_section_statistics, conf_section_database, conf_section_keystore,
 		conf_section_key, conf_section_remote, conf_section_remotes, conf_section_acl, conf_section_submission,
-		conf_section_dnskey_sync, conf_section_policy, conf_section_external, conf_section_template,
-		conf_section_zone, conf_section_include, conf_section_clear, conf_section_mod_alias,
-		conf_section_mod_authsignal, conf_section_mod_cookies, conf_section_mod_dnserr,
+		conf_section_dnskey_sync, conf_section_policy, conf_section_external, conf_section_delegation,
+		conf_section_template, conf_section_zone, conf_section_include, conf_section_clear,
+		conf_section_mod_alias, conf_section_mod_authsignal, conf_section_mod_cookies, conf_section_mod_dnserr,
 		conf_section_mod_dnsproxy, conf_section_mod_dnstap, conf_section_mod_geoip, conf_section_mod_noudp,
 		conf_section_mod_onlinesign, conf_section_mod_probe, conf_section_mod_queryacl, conf_section_mod_rrl,
 		conf_section_mod_stats, conf_section_mod_synthrecord, conf_section_mod_whoami;

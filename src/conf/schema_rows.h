@@ -64,6 +64,7 @@ const char *conf_check_acl(const conf_block_view_t *block, conf_view_t all);
 const char *conf_check_keystore(const conf_block_view_t *block, conf_view_t all);
 const char *conf_check_remote(const conf_block_view_t *block, conf_view_t all);
 const char *conf_check_policy(const conf_block_view_t *block, conf_view_t all);
+const char *conf_check_delegation(const conf_block_view_t *block, conf_view_t all);
 const char *conf_check_template(const conf_block_view_t *block, conf_view_t all);
 const char *conf_check_zone(const conf_block_view_t *block, conf_view_t all);
 const char *conf_check_cookies(const conf_block_view_t *block, conf_view_t all);

@@ -343,6 +343,38 @@ const conf_section_t conf_section_external = {
 	.doc = "Validation of new zone versions by another program before they are published.",
 };
 
+static const conf_row_t delegation_rows[] = {
+	{ .name = "id", STR, .doc = "Name by which zones refer to the rules." },
+	{ .name = "ds-update", BOOL, CONF_AT(conf_delegation_t, may_update), .dflt = "off", .rfc = "RFC 7344",
+	  .doc = "Change the DS records of a child that is secure as its CDS and CDNSKEY records say." },
+	{ .name = "ds-delete", BOOL, CONF_AT(conf_delegation_t, may_delete), .dflt = "off", .rfc = "RFC 8078 4",
+	  .doc = "Remove the DS records of a child whose CDS or CDNSKEY record asks for that." },
+	{ .name = "ds-bootstrap", BOOL, CONF_AT(conf_delegation_t, may_bootstrap), .dflt = "off", .rfc = "RFC 9615",
+	  .doc = "Make DS records of a child that has none, if the zones _signal of its name servers have the same CDS and "
+	         "CDNSKEY records as the child. It needs resolver." },
+	{ .name = "csync", BOOL, CONF_AT(conf_delegation_t, may_csync), .dflt = "off", .rfc = "RFC 7477",
+	  .doc = "Change NS records and addresses of name servers of a child that is secure as its CSYNC record says." },
+	{ .name = "resolver", CONF_AT(conf_delegation_t, resolvers), REF_REMOTE, MULTI,
+	  .doc = "Resolvers that are asked for addresses of name servers that this server doesn't know, and for zones _signal. "
+	         "They must validate, and the way to them must be safe: their flag AD is trusted. The first that answers "
+	         "counts." },
+	{ .name = "min-interval", CONF_AT(conf_delegation_t, min_interval_s), TIME(0, MAX31), .dflt = "1m",
+	  .doc = "How long a child isn't checked again because of a NOTIFY. One that comes before is followed later." },
+	{ .name = "children-max", CONF_AT(conf_delegation_t, children_max), INT(1, 100000), .dflt = "1000",
+	  .doc = "How many children of a zone may wait for a check. A source network (/24, /56) may have an eighth of them "
+	         "waiting. NOTIFYs beyond that are answered and ignored." },
+	COMMENT,
+};
+const conf_section_t conf_section_delegation = {
+	.name = "delegation",
+	.kind = CONF_MULTI,
+	ROWS(delegation_rows),
+	.struct_size = sizeof(conf_delegation_t),
+	.check = conf_check_delegation,
+	.doc = "What a parent zone does when a child sends NOTIFY of CDS or CSYNC (RFC 9859): which records of the child's "
+	       "delegation are changed as the child says. Its servers are asked over TCP, and all must agree.",
+};
+
 static const conf_option_t deleg_awareness[] = {
 	{ "auto", 0 }, { "off", 1 }, { "false", 1 }, { "on", 2 }, { "true", 2 }, { NULL, 0 },
 };
@@ -487,6 +519,9 @@ static const conf_row_t zone_rows[] = {
 	         "server signs. Not an item of Knot DNS." },
 	{ .name = "adjust-threads", INT(1, 65535), .dflt = "1", TUNING,
 	  .doc = "Number of threads that load the zone. Use more for a few very large zones." },
+	{ .name = "delegation", TOGETHER, REF1("delegation"), CONF_AT(conf_zone_t, delegation),
+	  .doc = "Follow what children of the zone publish: rules for NOTIFY of CDS and CSYNC. The zone must be a primary one, "
+	         "and a rule in acl must allow notify to those who may send such NOTIFYs." },
 	{ .name = "external-validation", REF1("external"), .or_default = true, CONF_AT(conf_zone_t, external),
 	  .doc = "Validation by another program before a new version of the zone is published: the version waits for "
 	         "zone-commit or zone-abort. Not of versions by zone-commit." },

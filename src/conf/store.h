@@ -65,6 +65,7 @@ struct conf_store {
 	conf_keystore_t *keystores; /* and behind them the built-in one */
 	const conf_keystore_t *builtin_keystore;
 	conf_submission_t *submissions;
+	conf_delegation_t *delegations;
 	conf_dnskey_sync_t *syncs;
 	conf_policy_t *policies;      /* and behind them the built-in one */
 	conf_group_t *groups;         /* one for each remote, then one for each block of section remotes */

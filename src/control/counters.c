@@ -28,6 +28,7 @@ static bool counters_give_marked(counter_cb cb, void *ctx, const sys_counter_inf
 
 struct counters_reading {
 	server_failures_t failures;
+	server_children_t children;
 	net_xdp_stats_t *stats; /* owned */
 	size_t stats_count;
 	net_xdp_status_t *status; /* owned */
@@ -66,6 +67,7 @@ counters_reading_t *counters_read(const server_t *server, net_t *net)
 	}
 	if (reading != NULL) {
 		reading->failures = server_failures(server);
+		reading->children = server_children(server);
 	}
 	return reading;
 }
@@ -114,6 +116,30 @@ static uint64_t counters_read_zone_proof_refused(const state_t *state, const cou
 {
 	(void)state;
 	return reading->failures.unproven;
+}
+
+static uint64_t counters_read_delegation_check(const state_t *state, const counters_reading_t *reading)
+{
+	(void)state;
+	return reading->children.checks;
+}
+
+static uint64_t counters_read_delegation_change(const state_t *state, const counters_reading_t *reading)
+{
+	(void)state;
+	return reading->children.changes;
+}
+
+static uint64_t counters_read_delegation_refused(const state_t *state, const counters_reading_t *reading)
+{
+	(void)state;
+	return reading->children.refused;
+}
+
+static uint64_t counters_read_delegation_notify_dropped(const state_t *state, const counters_reading_t *reading)
+{
+	(void)state;
+	return reading->children.dropped;
 }
 
 bool counters_of_server(

@@ -36,9 +36,8 @@ static bool csync_read(csync_job_t *job, knot_bytes_t message, knot_name_t owner
 		child_say(job->a->reason, "%s: the answer for %s %s", job->who, name, fault);
 		return false;
 	}
-	bool is_good = ret_set->count == 0 ||
-		       reply_is_signed(ret_set, owner, job->q->child, &job->dnskey, job->keys, job->q->now_s,
-				       &job->budget, NULL);
+	bool is_good = ret_set->count == 0 || reply_is_signed(ret_set, owner, job->q->child, &job->dnskey, job->keys,
+							      job->q->now_s, &job->budget, NULL);
 	if (!is_good) {
 		child_say(job->a->reason, "%s: the %s records aren't signed by a key of the child", job->who, name);
 	}
@@ -60,7 +59,8 @@ static bool csync_read_keys(csync_job_t *job, const child_csync_server_t *server
 	bool is_good = reply_is_signed(
 			&job->dnskey, child, child, &job->dnskey, anchors, job->q->now_s, &job->budget, NULL);
 	if (!is_good) {
-		child_say(job->a->reason, "%s: the DNSKEY records aren't signed by a key that a present DS record is of",
+		child_say(job->a->reason,
+				"%s: the DNSKEY records aren't signed by a key that a present DS record is of",
 				job->who);
 	}
 	return is_good;
@@ -223,7 +223,7 @@ static child_verdict_t csync_plan(csync_job_t *job)
 	}
 	if (job->first.count != 1) {
 		child_say(a->reason, job->first.count == 0 ? "the child has no CSYNC record"
-							    : "the child has more than one CSYNC record");
+							   : "the child has more than one CSYNC record");
 		return job->first.count == 0 ? CHILD_NOTHING : CHILD_REFUSED;
 	}
 	if (!a->has_ns && !a->has_address[0] && !a->has_address[1]) {
@@ -238,7 +238,8 @@ static child_verdict_t csync_plan(csync_job_t *job)
 		a->ns = *job->q->ns;
 	}
 	if (a->ns.count == 0 || !child_hosts_of(&a->ns, job->q->child, a->hosts, &a->host_count)) {
-		child_say(a->reason, a->ns.count == 0 ? "the child has no NS records" : "there are too many name servers");
+		child_say(a->reason,
+				a->ns.count == 0 ? "the child has no NS records" : "there are too many name servers");
 		return CHILD_REFUSED;
 	}
 	return CHILD_CHANGE;
@@ -266,8 +267,8 @@ static bool csync_take_addresses(csync_job_t *job, const child_csync_server_t *s
 	if (server == job->q->servers) {
 		to->addresses[type] = job->set;
 	} else if (!reply_set_eq(&to->addresses[type], &job->set)) {
-		child_say(job->a->reason, "%s and %s have different addresses of name servers",
-				job->q->servers[0].who, server->who);
+		child_say(job->a->reason, "%s and %s have different addresses of name servers", job->q->servers[0].who,
+				server->who);
 		return false;
 	}
 	return true;

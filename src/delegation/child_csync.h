@@ -16,7 +16,7 @@ enum { CHILD_HOSTS_MAX = 16 };
 /** A name server in the child, whose addresses are glue. */
 typedef struct {
 	uint8_t wire[KNOT_NAME_MAX];
-	knot_name_t name; /* of wire[], lower case */
+	knot_name_t name;         /* of wire[], lower case */
 	reply_set_t addresses[2]; /* A and AAAA */
 } child_host_t;
 

@@ -7,9 +7,9 @@ enum { SERVERS = 2, NS_MAX = 3 };
 
 typedef enum {
 	FINE,
-	NO_KEY,             /* DNSKEY: signed by a key that no DS is of */
+	NO_KEY, /* DNSKEY: signed by a key that no DS is of */
 	UNSIGNED_CSYNC,
-	WRONG_CSYNC,        /* its signature */
+	WRONG_CSYNC, /* its signature */
 	UNSIGNED_NS,
 	UNSIGNED_SOA,
 	UNSIGNED_ADDRESS,
@@ -18,22 +18,22 @@ typedef enum {
 	LACKS_CSYNC,
 	TWO_CSYNCS,
 	ADDRESS_DIFFERS,
-	ADDRESS_BELOW_CUT,  /* a referral */
-	ADDRESS_BY_OTHER,   /* signed by a zone below */
+	ADDRESS_BELOW_CUT, /* a referral */
+	ADDRESS_BY_OTHER,  /* signed by a zone below */
 	ADDRESS_ALIAS,
 	SERIAL_MOVES,
-	SERIAL_LOW,         /* lower than that of the record */
-	SERIAL_OLD,         /* lower than last time */
+	SERIAL_LOW, /* lower than that of the record */
+	SERIAL_OLD, /* lower than last time */
 	INSECURE,
 	FAILS,
 } fault_t;
 
 /* Bitmaps of types. */
-#define NS_ONLY "\0\1\x20"
-#define ADDRESSES "\0\4\x40\0\0\x08"
+#define NS_ONLY          "\0\1\x20"
+#define ADDRESSES        "\0\4\x40\0\0\x08"
 #define NS_AND_ADDRESSES "\0\4\x60\0\0\x08"
-#define WITH_MX "\0\2\x20\1"
-#define BITMAP(text) (text), sizeof(text) - 1
+#define WITH_MX          "\0\2\x20\1"
+#define BITMAP(text)     (text), sizeof(text) - 1
 
 typedef struct {
 	const char *bitmap;
@@ -53,44 +53,74 @@ static const row_t rows[] = {
 	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .plan = CHILD_CHANGE, .want = CHILD_CHANGE },
 	{ BITMAP(NS_ONLY), 1, { "ns.op." }, { "ns.other." }, .plan = CHILD_CHANGE, .want = CHILD_CHANGE },
 	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.op." }, .plan = CHILD_CHANGE, .want = CHILD_KEEP },
-	{ BITMAP(NS_AND_ADDRESSES), 3, { "ns.op." }, { "ns1.child.test.", "ns.op." }, NULL, "\300\0\2\1", NULL, .plan = CHILD_CHANGE, .want = CHILD_CHANGE, .hosts = 1 },
-	{ BITMAP(NS_AND_ADDRESSES), 3, { "ns1.child.test." }, { "ns1.child.test." }, "\300\0\2\1", "\300\0\2\1", NULL, .plan = CHILD_CHANGE, .want = CHILD_KEEP, .hosts = 1 },
-	{ BITMAP(NS_AND_ADDRESSES), 3, { "ns1.child.test." }, { "ns1.child.test." }, "\300\0\2\1", "\300\0\2\2", NULL, .plan = CHILD_CHANGE, .want = CHILD_CHANGE, .hosts = 1 },
-	{ BITMAP(ADDRESSES), 3, { "ns1.child.test." }, { "ns.elsewhere." }, "\300\0\2\1", "\300\0\2\2", "0123456789abcdef", .plan = CHILD_CHANGE, .want = CHILD_CHANGE, .hosts = 1 },
+	{ BITMAP(NS_AND_ADDRESSES), 3, { "ns.op." }, { "ns1.child.test.", "ns.op." }, NULL, "\300\0\2\1", NULL,
+			.plan = CHILD_CHANGE, .want = CHILD_CHANGE, .hosts = 1 },
+	{ BITMAP(NS_AND_ADDRESSES), 3, { "ns1.child.test." }, { "ns1.child.test." }, "\300\0\2\1", "\300\0\2\1", NULL,
+			.plan = CHILD_CHANGE, .want = CHILD_KEEP, .hosts = 1 },
+	{ BITMAP(NS_AND_ADDRESSES), 3, { "ns1.child.test." }, { "ns1.child.test." }, "\300\0\2\1", "\300\0\2\2", NULL,
+			.plan = CHILD_CHANGE, .want = CHILD_CHANGE, .hosts = 1 },
+	{ BITMAP(ADDRESSES), 3, { "ns1.child.test." }, { "ns.elsewhere." }, "\300\0\2\1", "\300\0\2\2",
+			"0123456789abcdef", .plan = CHILD_CHANGE, .want = CHILD_CHANGE, .hosts = 1 },
 	/* That there is no address isn't proven, so the present one stays. */
-	{ BITMAP(NS_AND_ADDRESSES), 3, { "ns1.child.test." }, { "ns1.child.test." }, "\300\0\2\1", NULL, NULL, .plan = CHILD_CHANGE, .want = CHILD_KEEP, .hosts = 1 },
-	{ BITMAP(NS_ONLY), 2, { "ns.op." }, { "ns.other." }, .is_approved = true, .plan = CHILD_CHANGE, .want = CHILD_CHANGE },
+	{ BITMAP(NS_AND_ADDRESSES), 3, { "ns1.child.test." }, { "ns1.child.test." }, "\300\0\2\1", NULL, NULL,
+			.plan = CHILD_CHANGE, .want = CHILD_KEEP, .hosts = 1 },
+	{ BITMAP(NS_ONLY), 2, { "ns.op." }, { "ns.other." }, .is_approved = true, .plan = CHILD_CHANGE,
+			.want = CHILD_CHANGE },
 	/* ---- Nothing to do ---- */
 	{ BITMAP(""), 3, { "ns.op." }, { "ns.other." }, .plan = CHILD_NOTHING, .reason = "has no types" },
 	/* ---- Refused at once ---- */
 	{ BITMAP(NS_ONLY), 2, { "ns.op." }, { "ns.other." }, .plan = CHILD_REFUSED, .reason = "isn't immediate" },
 	{ BITMAP(NS_ONLY), 7, { "ns.op." }, { "ns.other." }, .plan = CHILD_REFUSED, .reason = "unknown flags" },
-	{ BITMAP(WITH_MX), 3, { "ns.op." }, { "ns.other." }, .plan = CHILD_REFUSED, .reason = "other than NS, A and AAAA" },
+	{ BITMAP(WITH_MX), 3, { "ns.op." }, { "ns.other." }, .plan = CHILD_REFUSED,
+			.reason = "other than NS, A and AAAA" },
 	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { NULL }, .plan = CHILD_REFUSED, .reason = "no NS records" },
-	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .is_forbidden = true, .plan = CHILD_REFUSED, .reason = "'csync'" },
-	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = INSECURE, .plan = CHILD_REFUSED, .reason = "isn't secure" },
-	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = NO_KEY, .plan = CHILD_REFUSED, .reason = "DNSKEY records aren't signed" },
-	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = UNSIGNED_CSYNC, .plan = CHILD_REFUSED, .reason = "CSYNC records aren't signed" },
-	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = WRONG_CSYNC, .plan = CHILD_REFUSED, .reason = "CSYNC records aren't signed" },
-	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = UNSIGNED_NS, .plan = CHILD_REFUSED, .reason = "NS records aren't signed" },
-	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = UNSIGNED_SOA, .plan = CHILD_REFUSED, .reason = "SOA records aren't signed" },
-	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = NS_DIFFERS, .plan = CHILD_REFUSED, .reason = "different CSYNC or NS" },
-	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = CSYNC_DIFFERS, .plan = CHILD_REFUSED, .reason = "different CSYNC or NS" },
-	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = LACKS_CSYNC, .plan = CHILD_REFUSED, .reason = "different CSYNC or NS" },
-	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = TWO_CSYNCS, .plan = CHILD_REFUSED, .reason = "different CSYNC or NS" },
-	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = SERIAL_LOW, .plan = CHILD_REFUSED, .reason = "lower than that of the CSYNC" },
-	{ BITMAP(NS_ONLY), 1, { "ns.op." }, { "ns.other." }, .fault = SERIAL_LOW, .plan = CHILD_CHANGE, .want = CHILD_CHANGE },
-	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = SERIAL_OLD, .plan = CHILD_REFUSED, .reason = "lower than that of the last" },
-	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = FAILS, .plan = CHILD_REFUSED, .reason = "is an error" },
+	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .is_forbidden = true, .plan = CHILD_REFUSED,
+			.reason = "'csync'" },
+	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = INSECURE, .plan = CHILD_REFUSED,
+			.reason = "isn't secure" },
+	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = NO_KEY, .plan = CHILD_REFUSED,
+			.reason = "DNSKEY records aren't signed" },
+	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = UNSIGNED_CSYNC, .plan = CHILD_REFUSED,
+			.reason = "CSYNC records aren't signed" },
+	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = WRONG_CSYNC, .plan = CHILD_REFUSED,
+			.reason = "CSYNC records aren't signed" },
+	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = UNSIGNED_NS, .plan = CHILD_REFUSED,
+			.reason = "NS records aren't signed" },
+	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = UNSIGNED_SOA, .plan = CHILD_REFUSED,
+			.reason = "SOA records aren't signed" },
+	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = NS_DIFFERS, .plan = CHILD_REFUSED,
+			.reason = "different CSYNC or NS" },
+	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = CSYNC_DIFFERS, .plan = CHILD_REFUSED,
+			.reason = "different CSYNC or NS" },
+	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = LACKS_CSYNC, .plan = CHILD_REFUSED,
+			.reason = "different CSYNC or NS" },
+	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = TWO_CSYNCS, .plan = CHILD_REFUSED,
+			.reason = "different CSYNC or NS" },
+	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = SERIAL_LOW, .plan = CHILD_REFUSED,
+			.reason = "lower than that of the CSYNC" },
+	{ BITMAP(NS_ONLY), 1, { "ns.op." }, { "ns.other." }, .fault = SERIAL_LOW, .plan = CHILD_CHANGE,
+			.want = CHILD_CHANGE },
+	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = SERIAL_OLD, .plan = CHILD_REFUSED,
+			.reason = "lower than that of the last" },
+	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns.other." }, .fault = FAILS, .plan = CHILD_REFUSED,
+			.reason = "is an error" },
 	/* ---- Refused when the addresses are known ---- */
-	{ BITMAP(NS_AND_ADDRESSES), 3, { "ns.op." }, { "ns1.child.test." }, .plan = CHILD_CHANGE, .want = CHILD_REFUSED, .hosts = 1, .reason = "would have no address" },
-	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns1.child.test." }, NULL, "\300\0\2\1", NULL, .plan = CHILD_CHANGE, .want = CHILD_REFUSED, .hosts = 1, .reason = "would have no address" },
-	{ BITMAP(NS_AND_ADDRESSES), 3, { "ns.op." }, { "ns1.child.test." }, NULL, "\300\0\2\1", NULL, UNSIGNED_ADDRESS, .plan = CHILD_CHANGE, .want = CHILD_REFUSED, .hosts = 1, .reason = "A records aren't signed" },
-	{ BITMAP(NS_AND_ADDRESSES), 3, { "ns.op." }, { "ns1.child.test." }, NULL, "\300\0\2\1", NULL, ADDRESS_DIFFERS, .plan = CHILD_CHANGE, .want = CHILD_REFUSED, .hosts = 1, .reason = "different addresses" },
-	{ BITMAP(NS_AND_ADDRESSES), 3, { "ns.op." }, { "ns1.child.test." }, NULL, "\300\0\2\1", NULL, ADDRESS_BELOW_CUT, .plan = CHILD_CHANGE, .want = CHILD_REFUSED, .hosts = 1, .reason = "isn't authoritative" },
-	{ BITMAP(NS_AND_ADDRESSES), 3, { "ns.op." }, { "ns1.child.test." }, NULL, "\300\0\2\1", NULL, ADDRESS_BY_OTHER, .plan = CHILD_CHANGE, .want = CHILD_REFUSED, .hosts = 1, .reason = "A records aren't signed" },
-	{ BITMAP(NS_AND_ADDRESSES), 3, { "ns.op." }, { "ns1.child.test." }, NULL, "\300\0\2\1", NULL, ADDRESS_ALIAS, .plan = CHILD_CHANGE, .want = CHILD_REFUSED, .hosts = 1, .reason = "has an alias" },
-	{ BITMAP(NS_AND_ADDRESSES), 3, { "ns.op." }, { "ns1.child.test." }, NULL, "\300\0\2\1", NULL, SERIAL_MOVES, .plan = CHILD_CHANGE, .want = CHILD_REFUSED, .hosts = 1, .reason = "changed meanwhile" },
+	{ BITMAP(NS_AND_ADDRESSES), 3, { "ns.op." }, { "ns1.child.test." }, .plan = CHILD_CHANGE, .want = CHILD_REFUSED,
+			.hosts = 1, .reason = "would have no address" },
+	{ BITMAP(NS_ONLY), 3, { "ns.op." }, { "ns1.child.test." }, NULL, "\300\0\2\1", NULL, .plan = CHILD_CHANGE,
+			.want = CHILD_REFUSED, .hosts = 1, .reason = "would have no address" },
+	{ BITMAP(NS_AND_ADDRESSES), 3, { "ns.op." }, { "ns1.child.test." }, NULL, "\300\0\2\1", NULL, UNSIGNED_ADDRESS,
+			.plan = CHILD_CHANGE, .want = CHILD_REFUSED, .hosts = 1, .reason = "A records aren't signed" },
+	{ BITMAP(NS_AND_ADDRESSES), 3, { "ns.op." }, { "ns1.child.test." }, NULL, "\300\0\2\1", NULL, ADDRESS_DIFFERS,
+			.plan = CHILD_CHANGE, .want = CHILD_REFUSED, .hosts = 1, .reason = "different addresses" },
+	{ BITMAP(NS_AND_ADDRESSES), 3, { "ns.op." }, { "ns1.child.test." }, NULL, "\300\0\2\1", NULL, ADDRESS_BELOW_CUT,
+			.plan = CHILD_CHANGE, .want = CHILD_REFUSED, .hosts = 1, .reason = "isn't authoritative" },
+	{ BITMAP(NS_AND_ADDRESSES), 3, { "ns.op." }, { "ns1.child.test." }, NULL, "\300\0\2\1", NULL, ADDRESS_BY_OTHER,
+			.plan = CHILD_CHANGE, .want = CHILD_REFUSED, .hosts = 1, .reason = "A records aren't signed" },
+	{ BITMAP(NS_AND_ADDRESSES), 3, { "ns.op." }, { "ns1.child.test." }, NULL, "\300\0\2\1", NULL, ADDRESS_ALIAS,
+			.plan = CHILD_CHANGE, .want = CHILD_REFUSED, .hosts = 1, .reason = "has an alias" },
+	{ BITMAP(NS_AND_ADDRESSES), 3, { "ns.op." }, { "ns1.child.test." }, NULL, "\300\0\2\1", NULL, SERIAL_MOVES,
+			.plan = CHILD_CHANGE, .want = CHILD_REFUSED, .hosts = 1, .reason = "changed meanwhile" },
 };
 
 static dnssec_key_t *known, *stranger;

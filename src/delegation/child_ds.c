@@ -242,7 +242,8 @@ static bool ds_check_secure(ds_job_t *job, const child_ds_server_t *server)
 {
 	reply_keys_t keys = ds_signers(job, job->q->present, 0);
 	if (keys == 0) {
-		child_say(job->a->reason, "%s: the DNSKEY records aren't signed by a key that a present DS record is of",
+		child_say(job->a->reason,
+				"%s: the DNSKEY records aren't signed by a key that a present DS record is of",
 				server->who);
 		return false;
 	}
@@ -258,7 +259,8 @@ static bool ds_check_future(ds_job_t *job, const child_ds_server_t *server)
 		reply_keys_t signers = ds_signers(job, &job->wanted, algorithm);
 		if (signers == 0) {
 			child_say(job->a->reason,
-					"%s: no key of algorithm %u that the new DS records are of has signed the DNSKEY "
+					"%s: no key of algorithm %u that the new DS records are of has signed the "
+					"DNSKEY "
 					"records",
 					server->who, algorithm);
 			return false;
@@ -313,10 +315,10 @@ static bool ds_check_signals(ds_job_t *job)
 static bool ds_is_allowed(ds_job_t *job)
 {
 	bool is_secure = job->q->present->count > 0;
-	const char *needed = job->deletes && !job->q->may_delete      ? "ds-delete"
+	const char *needed = job->deletes && !job->q->may_delete                 ? "ds-delete"
 			     : is_secure && !job->deletes && !job->q->may_update ? "ds-update"
-			     : !is_secure && !job->q->may_bootstrap   ? "ds-bootstrap"
-								      : NULL;
+			     : !is_secure && !job->q->may_bootstrap              ? "ds-bootstrap"
+										 : NULL;
 	if (needed != NULL) {
 		child_say(job->a->reason, "not allowed by '%s'", needed);
 	}

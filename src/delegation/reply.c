@@ -86,7 +86,8 @@ bool reply_set_eq(const reply_set_t *a, const reply_set_t *b)
 /* ---- Reading ---- */
 
 /* Unpack behind the bytes in use; 0: it can't be read, or there is no room. */
-static uint16_t reply_unpack(reply_set_t *set, uint16_t type, const knot_message_t *message, const knot_message_rr_t *rr)
+static uint16_t reply_unpack(
+		reply_set_t *set, uint16_t type, const knot_message_t *message, const knot_message_rr_t *rr)
 {
 	uint16_t len = 0;
 	knot_mut_bytes_t room = { set->bytes + set->used, sizeof(set->bytes) - set->used };

@@ -45,8 +45,8 @@ typedef struct {
 	unsigned copies;                     /* of the signature, more than one */
 } test_how_t;
 
-static inline void test_put_sig(
-		knot_msg_writer_t *w, const reply_set_t *set, knot_name_t owner, const test_how_t *how, const dnssec_key_t *key)
+static inline void test_put_sig(knot_msg_writer_t *w, const reply_set_t *set, knot_name_t owner, const test_how_t *how,
+		const dnssec_key_t *key)
 {
 	uint8_t rrsig[18 + KNOT_NAME_MAX + DNSSEC_SIGNATURE_MAX], fixed[REPLY_RECORDS_MAX][10];
 	knot_bytes_t pieces[1 + 3 * REPLY_RECORDS_MAX];
@@ -96,7 +96,8 @@ static inline knot_bytes_t test_reply(uint16_t type, const knot_bytes_t *rdata, 
 	test_name(how->owner != NULL ? how->owner : "child.test.", &owner);
 	reply_set_begin(&set, type);
 	knot_msg_begin(&w, (knot_mut_bytes_t){ out, TEST_MESSAGE_MAX });
-	assert_int_equal(knot_msg_put_question(&w, owner.name, how->asked != 0 ? how->asked : type, KNOT_CLASS_IN), KNOT_OK);
+	assert_int_equal(knot_msg_put_question(&w, owner.name, how->asked != 0 ? how->asked : type, KNOT_CLASS_IN),
+			KNOT_OK);
 	for (size_t i = 0; i < count; i++) {
 		(void)reply_set_add(&set, 60, rdata[i]);
 		assert_int_equal(knot_msg_put_rr(&w, KNOT_SECTION_ANSWER, owner.name,
@@ -124,6 +125,7 @@ static inline knot_bytes_t test_ds(const dnssec_key_t *key, unsigned digest, uin
 {
 	test_name_t child;
 	size_t len;
-	assert_int_equal(dnssec_ds_make(digest, test_name("child.test.", &child), dnssec_key_rdata(key), room, &len), KNOT_OK);
+	assert_int_equal(dnssec_ds_make(digest, test_name("child.test.", &child), dnssec_key_rdata(key), room, &len),
+			KNOT_OK);
 	return (knot_bytes_t){ room, len };
 }

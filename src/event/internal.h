@@ -72,6 +72,7 @@ struct server {
 	backups_t backups SYS_GUARDED_BY(jobs.lock);          /* that are being made or restored */
 	renewal_t renewal SYS_GUARDED_BY(jobs.lock);          /* a zone that is built from scratch */
 	struct question *questions SYS_GUARDED_BY(jobs.lock); /* owned: a list */
+	struct children *children SYS_GUARDED_BY(jobs.lock);  /* owned */
 	sys_mutex_t kasp_lock;
 	kasp_t *kasp SYS_GUARDED_BY(kasp_lock); /* owned: the database of keys; NULL: not opened yet */
 	uint64_t trash_due_s SYS_GUARDED_BY(

@@ -6,6 +6,7 @@
  * neither changes nor the others. All fields of a run that change are under the lock of the jobs; a request that is on
  * its way is the thread "remote"'s. RFC 1996.
  */
+#include "src/event/children.h"
 #include "src/event/refresh.h"
 
 #include <stdlib.h>
@@ -422,6 +423,10 @@ void server_restore_notify(server_t *server, entry_t *entry, uint64_t last_notif
 
 static void notify_take(server_t *server, const notice_t *notice) SYS_REQUIRES(server->jobs.lock)
 {
+	if (notice->child_type != 0) {
+		children_take(server, notice);
+		return;
+	}
 	knot_name_t name = knot_name_of(notice->zone);
 	entry_t *entry = server_find_entry(server, name);
 	if (entry == NULL) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/catalog/settings.h"
+#include "src/event/children.h"
 #include "src/event/derive_zone.h"
 #include "src/event/internal.h"
 #include "src/sys/log.h"
@@ -166,6 +167,7 @@ static void reload_ask_gathered(asking_t *asking)
 		bool has = reload_settings(asking, i, &zone);
 		reasons[i].sync_s = has ? zone.zonefile_sync_s : -1;
 		zone_restrict_queries(asking->zones[i].zone, has && catalog_is_restricted(&zone));
+		zone_follow_children(asking->zones[i].zone, has && zone.delegation.count > 0);
 	}
 	sys_mutex_lock(&asking->server->jobs.lock);
 	reload_look_at_entries(asking, reasons);
@@ -352,6 +354,7 @@ static void reload_remove_entry(entry_t *entry, void *ctx)
 	faults_drop(&removed->server->faults, zone_name(entry_zone(entry)));
 	derivations_drop(&removed->server->derivations, zone_name(entry_zone(entry)));
 	rests_drop(&removed->server->rests, zone_name(entry_zone(entry)));
+	children_forget(removed->server, zone_name(entry_zone(entry)));
 	server_compact_forget(removed->server, entry);
 	server_backup_forget(removed->server, entry);
 	removed->server->jobs.untried -= entry->tried ? 0 : 1;

@@ -12,6 +12,7 @@
 #include "src/catalog/settings.h"
 #include "src/event/asked.h"
 #include "src/event/derive_zone.h"
+#include "src/event/children.h"
 #include "src/event/ds_push.h"
 #include "src/event/question.h"
 #include "src/event/internal.h"
@@ -112,6 +113,7 @@ static bool server_look_at_role(server_t *server, entry_t *entry)
 	RCU_READ_SECTION(guard);
 	bool has = state_settings(state_load(&server->root, guard), entry_name(entry), &zone);
 	zone_restrict_queries(entry_zone(entry), has && catalog_is_restricted(&zone));
+	zone_follow_children(entry_zone(entry), has && zone.delegation.count > 0);
 	zone_renumber(entry_zone(entry), has && conf_zone_is_derived(&zone));
 	return has && zone.catalog_role == CONF_CATALOG_GENERATE;
 }
@@ -407,6 +409,9 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 	if (err == KNOT_OK) {
 		err = remote_set_bell(server->remote, notices_fd(server->notices), server_take_notices, server);
 	}
+	if (err == KNOT_OK && (server->children = calloc(1, sizeof(*server->children))) == NULL) {
+		err = KNOT_ENOMEM;
+	}
 	err = err == KNOT_OK ? saves_reserve(&server->saves, zone_max) : err;
 	conf_t *started = err == KNOT_OK ? conf_copy_groups(take_conf, params->host) : NULL;
 	err = err == KNOT_OK && started == NULL ? KNOT_ENOMEM : err;
@@ -423,6 +428,7 @@ knot_err_t server_new(conf_t *take_conf, const server_params_t *params, server_t
 		journal_close(server->journal);
 		remote_free(server->remote);
 		notices_free(server->notices);
+		children_free(server->children);
 		free(server);
 		return err;
 	}
@@ -459,6 +465,7 @@ void server_free(server_t *server) SYS_UNCHECKED_LOCKS
 	edits_done(&server->edits);
 	externals_done(&server->externals);
 	questions_free(server);
+	children_free(server->children);
 	kasp_close(server->kasp);
 	sys_mutex_done(&server->kasp_lock);
 	updates_drop(&server->updates, KNOT_RCODE_SERVFAIL);

@@ -213,6 +213,34 @@ server_event_status_t server_zone_event(const server_t *server, knot_name_t name
 KNOT_MUST_USE knot_err_t server_read_conf_db(
 		conf_db_t *db, const conf_host_t *host, uint64_t *ret_version, conf_t **ret_conf);
 
+/* ---- Children ---- */
+
+/** What an operator's check of a child found. */
+typedef struct {
+	bool is_refused;
+	char said[512]; /* what was changed, or why nothing was */
+} server_child_result_t;
+
+/**
+ * Check a child of a zone with `delegation` now, as NOTIFYs of CDS and CSYNC would have it done, and change what is to
+ * be changed. Waits for the end, half a minute at most. is_approved: a CSYNC record needn't be immediate (RFC 7477
+ * 2.1.1.2). KNOT_ENOTSUP: the zone has no `delegation`, or isn't the one above the child. KNOT_ENOZONE: it is gone
+ * meanwhile. KNOT_ESPACE: too many wait. KNOT_ECTLBUSY: the server stops, or the
+ * zone is frozen; KNOT_ETXNMANY: a transaction on it is open: the check waits for its end, the caller doesn't.
+ */
+KNOT_MUST_USE knot_err_t server_child_check(server_t *server, knot_name_t zone, knot_name_t child, bool is_approved,
+		server_child_result_t *ret_result);
+
+/** Since the start. */
+typedef struct {
+	uint64_t checks;  /* that have ended */
+	uint64_t changes; /* of DS, or of NS and glue */
+	uint64_t refused; /* checks that found something to be refused */
+	uint64_t dropped; /* NOTIFYs about children that were ignored because of limits */
+} server_children_t;
+
+server_children_t server_children(const server_t *server);
+
 /* ---- Reload ---- */
 
 /**

@@ -83,6 +83,7 @@ knot_err_t turn_publish(const turn_t *turn, update_t *update)
 		.images = turn->server->saves.images,
 		.outside = update->source == UPDATE_DDNS || update->source == UPDATE_TRANSFER ||
 							   update->source == UPDATE_DERIVED ||
+							   update->source == UPDATE_CHILD ||
 							   update->source == UPDATE_SIGNER
 					   ? turn->server
 					   : NULL,

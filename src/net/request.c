@@ -153,6 +153,12 @@ __attribute__((noinline, cold)) static bool request_act(traffic_batch_t *batch, 
 		/* Lost only if thousands come at once; whoever takes them logs that. */
 		(void)notices_put(state->notices, zone_name(report->zone), source->remote);
 	}
+	if (report->effects & ANSWER_EFFECT_CHILD) {
+		const knot_query_t *q = &request->query;
+		(void)notices_put_child(state->notices,
+				(knot_name_t){ q->qname_lower, q->qname.len, q->qname.label_count },
+				turn->aside.child_type, source->remote, turn->answer.now_us);
+	}
 	if ((report->effects & TAKEN) == 0) {
 		return false;
 	}

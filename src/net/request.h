@@ -50,7 +50,8 @@ static inline void request_turn_begin(request_turn_t *turn, uint64_t now_us)
 		.now_us = now_us,
 		.wall_s = sys_clock_wall_coarse(),
 		.aside = &turn->aside,
-		.takes = (uint8_t)(ANSWER_EFFECT_REFRESH | (turn->takers != NULL ? turn->takers->takes : 0)),
+		.takes = (uint8_t)(ANSWER_EFFECT_REFRESH | ANSWER_EFFECT_CHILD |
+				   (turn->takers != NULL ? turn->takers->takes : 0)),
 	};
 }
 

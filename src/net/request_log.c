@@ -93,6 +93,11 @@ static void request_log_print_invalid(const answer_aside_t *aside, char ret_text
 	(void)snprintf(ret_text, TEXT_MAX, "invalid query");
 }
 
+static void request_log_print_child(const answer_aside_t *aside, char ret_text[static TEXT_MAX])
+{
+	(void)snprintf(ret_text, TEXT_MAX, "%s of a child", aside->child_type == KNOT_TYPE_CDS ? "CDS" : "CSYNC");
+}
+
 static void request_log_print_up_to_date(const answer_aside_t *aside, char ret_text[static TEXT_MAX])
 {
 	(void)snprintf(ret_text, TEXT_MAX, "zone is up-to-date, serial %u", aside->serial);
@@ -112,6 +117,7 @@ static void request_log_print_malformed(const answer_aside_t *aside, char ret_te
 static const request_log_row_t request_log_rows[ANSWER_NOTE_END] = {
 	[ANSWER_NOTE_NOTIFY] = { LOG_INFO, "notify, incoming", request_log_print_notify },
 	[ANSWER_NOTE_NOTIFY_INVALID] = { LOG_DEBUG, "notify, incoming", request_log_print_invalid },
+	[ANSWER_NOTE_NOTIFY_CHILD] = { LOG_DEBUG, "notify, incoming", request_log_print_child },
 	[ANSWER_NOTE_UP_TO_DATE] = { LOG_INFO, NULL, request_log_print_up_to_date },
 	[ANSWER_NOTE_FROZEN] = { LOG_INFO, NULL, request_log_print_frozen },
 	[ANSWER_NOTE_MALFORMED] = { LOG_DEBUG, NULL, request_log_print_malformed },

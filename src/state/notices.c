@@ -12,7 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <unistd.h>
+#include <xxhash.h>
+
+enum { NOTICES_RATES = 4096 };
 
 typedef struct {
 	_Atomic uint32_t turn;
@@ -25,6 +29,11 @@ struct notices {
 	_Atomic uint64_t lost;
 	_Atomic uint32_t put;
 	uint32_t taken; /* of the taker */
+	/* Of children, by source network: the second (upper half) and how many came within it. A network whose place is
+	   another's shares its limit for that second; which those are can't be foreseen. */
+	uint64_t seed;
+	_Atomic uint64_t limited;
+	_Atomic uint64_t rates[NOTICES_RATES];
 	notice_slot_t slots[NOTICES_MAX];
 };
 
@@ -43,6 +52,8 @@ knot_err_t notices_new(notices_t **ret_notices)
 	for (uint32_t i = 0; i < NOTICES_MAX; i++) {
 		atomic_init(&notices->slots[i].turn, i);
 	}
+	/* Without randomness the places can be foreseen. */
+	(void)!getrandom(&notices->seed, sizeof(notices->seed), 0);
 	*ret_notices = notices;
 	return KNOT_OK;
 }
@@ -80,7 +91,7 @@ static notice_slot_t *notices_claim(notices_t *notices, uint32_t *ret_place)
 	}
 }
 
-bool notices_put(notices_t *notices, knot_name_t zone, const struct sockaddr *from)
+static bool notices_put_one(notices_t *notices, knot_name_t zone, uint16_t child_type, const struct sockaddr *from)
 {
 	uint32_t place;
 	notice_slot_t *slot = notices_claim(notices, &place);
@@ -90,11 +101,49 @@ bool notices_put(notices_t *notices, knot_name_t zone, const struct sockaddr *fr
 	}
 	memcpy(slot->notice.zone, zone.wire, zone.len);
 	slot->notice.from = notice_addr_of(from);
+	slot->notice.child_type = child_type;
 	atomic_store_explicit(&slot->turn, place + 1, memory_order_release);
 	if (!atomic_exchange_explicit(&notices->is_rung, true, memory_order_seq_cst)) {
 		(void)eventfd_write(notices->fd, 1);
 	}
 	return true;
+}
+
+bool notices_put(notices_t *notices, knot_name_t zone, const struct sockaddr *from)
+{
+	return notices_put_one(notices, zone, 0, from);
+}
+
+/* True if the source may put one more in this second. */
+static bool notices_admit(notices_t *notices, const struct sockaddr *from, uint64_t now_us)
+{
+	const notice_addr_t net = notice_addr_net(notice_addr_of(from));
+	uint64_t hash = XXH3_64bits_withSeed(&net, sizeof(net), notices->seed);
+	_Atomic uint64_t *rate = &notices->rates[hash % NOTICES_RATES];
+	uint64_t second = now_us / 1000000 << 32, old = atomic_load_explicit(rate, memory_order_relaxed), fresh;
+	do {
+		bool is_same = old >> 32 == second >> 32;
+		if (is_same && (uint32_t)old >= NOTICES_CHILDREN_PER_S) {
+			return false;
+		}
+		fresh = is_same ? old + 1 : second | 1;
+	} while (!atomic_compare_exchange_weak_explicit(rate, &old, fresh, memory_order_relaxed, memory_order_relaxed));
+	return true;
+}
+
+bool notices_put_child(
+		notices_t *notices, knot_name_t child, uint16_t type, const struct sockaddr *from, uint64_t now_us)
+{
+	if (!notices_admit(notices, from, now_us)) {
+		atomic_fetch_add_explicit(&notices->limited, 1, memory_order_relaxed);
+		return false;
+	}
+	return notices_put_one(notices, child, type, from);
+}
+
+uint64_t notices_limited(const notices_t *notices)
+{
+	return atomic_load_explicit(&notices->limited, memory_order_relaxed);
 }
 
 void notices_begin_taking(notices_t *notices)
@@ -132,6 +181,14 @@ notice_addr_t notice_addr_of(const struct sockaddr *addr)
 		made.family = AF_INET6;
 	}
 	return made;
+}
+
+notice_addr_t notice_addr_net(notice_addr_t addr)
+{
+	enum { IPV4_LEN = 3, IPV6_LEN = 7 };
+	size_t len = addr.family == AF_INET ? IPV4_LEN : IPV6_LEN;
+	memset(addr.bytes + len, 0, sizeof(addr.bytes) - len);
+	return addr;
 }
 
 bool notice_addr_eq(const notice_addr_t *a, const notice_addr_t *b)

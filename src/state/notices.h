@@ -23,7 +23,8 @@ typedef struct {
 /** A NOTIFY that was accepted. */
 typedef struct {
 	notice_addr_t from;
-	uint8_t zone[KNOT_NAME_MAX]; /* wire format, lower case */
+	uint16_t child_type;         /* of a child: CDS or CSYNC; 0: of a zone's SOA */
+	uint8_t zone[KNOT_NAME_MAX]; /* wire format, lower case: of the zone, or the child */
 } notice_t;
 
 typedef struct notices notices_t;
@@ -39,6 +40,20 @@ int notices_fd(const notices_t *notices);
 
 /** Any thread. False: the ring is full, and notices_take_lost() will say so. */
 bool notices_put(notices_t *notices, knot_name_t zone, const struct sockaddr *from);
+
+/** NOTIFYs about children that a source network (/24, /56) may put within a second; what comes beyond is counted. */
+enum { NOTICES_CHILDREN_PER_S = 32 };
+
+/** A NOTIFY about a child of a zone; type: CDS or CSYNC; now_us: monotonic. As above. False also if the source has put
+ * too many, which isn't `lost`. */
+bool notices_put_child(
+		notices_t *notices, knot_name_t child, uint16_t type, const struct sockaddr *from, uint64_t now_us);
+
+/** How many NOTIFYs about children came from sources that had put too many, in all. Any thread. */
+uint64_t notices_limited(const notices_t *notices);
+
+/** The network that a source counts as, for limits: /24 or /56. */
+notice_addr_t notice_addr_net(notice_addr_t addr);
 
 /** Call it before notices_take(): from now on something that is put makes the descriptor readable. One thread. */
 void notices_begin_taking(notices_t *notices);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/state/notices.h"
 
+#include "libknot/rr/rrtype.h"
+
 #include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>
@@ -96,6 +98,66 @@ static void *put_many(void *arg)
 	return NULL;
 }
 
+/* About children: with their type, and a bounded number of each network within a second. */
+static void test_children(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *from;
+		uint64_t now_us;
+		unsigned puts, want;
+	} rows[] = {
+		{ "192.0.2.1", 1000000, 40, NOTICES_CHILDREN_PER_S },
+		{ "192.0.2.99", 1999999, 10, 0 }, /* of the same network */
+		{ "192.0.2.1", 2000000, 40, NOTICES_CHILDREN_PER_S },
+	};
+	notices_t *notices;
+	uint64_t limited = 0;
+	assert_int_equal(notices_new(&notices), KNOT_OK);
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		struct sockaddr_in in = { .sin_family = AF_INET };
+		unsigned count = 0;
+		uint8_t wire[16];
+		assert_int_equal(inet_pton(AF_INET, rows[i].from, &in.sin_addr), 1);
+		for (unsigned j = 0; j < rows[i].puts; j++) {
+			count += notices_put_child(notices, name_of(wire, j), KNOT_TYPE_CDS,
+					(const struct sockaddr *)&in, rows[i].now_us);
+		}
+		assert_int_equal(count, rows[i].want);
+		limited += rows[i].puts - rows[i].want;
+		assert_int_equal(notices_limited(notices), limited);
+		notice_t notice;
+		notices_begin_taking(notices);
+		while (notices_take(notices, &notice)) {
+			assert_int_equal(notice.child_type, KNOT_TYPE_CDS);
+			count--;
+		}
+		assert_int_equal(count, 0);
+	}
+	assert_int_equal(notices_take_lost(notices), 0);
+	notices_free(notices);
+}
+
+static void test_networks(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *a, *b;
+		bool is_same;
+	} rows[] = { { "192.0.2.1", "192.0.2.254", true }, { "192.0.2.1", "192.0.3.1", false },
+		{ "2001:db8:0:ff::1", "2001:db8:0:1::2", true }, { "2001:db8:0:100::1", "2001:db8:0:1::1", false } };
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		const char *texts[] = { rows[i].a, rows[i].b };
+		notice_addr_t nets[2] = { 0 };
+		for (unsigned j = 0; j < 2; j++) {
+			nets[j].family = strchr(texts[j], ':') != NULL ? AF_INET6 : AF_INET;
+			assert_int_equal(inet_pton(nets[j].family, texts[j], nets[j].bytes), 1);
+			nets[j] = notice_addr_net(nets[j]);
+		}
+		assert_int_equal(notice_addr_eq(&nets[0], &nets[1]), rows[i].is_same);
+	}
+}
+
 /* Threads put at once: the taker, which sleeps when there is nothing, gets each notice once, and a thread's in order.
  */
 static void test_threads(void **state)
@@ -132,6 +194,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one),
 		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_children),
+		cmocka_unit_test(test_networks),
 		cmocka_unit_test(test_threads),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

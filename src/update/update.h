@@ -30,7 +30,8 @@
 	ROW(CATALOG, "catalog")                                                                                        \
 	ROW(JOURNAL, "journal")                                                                                        \
 	ROW(REVERT, "revert")                                                                                          \
-	ROW(DERIVED, "derived")
+	ROW(DERIVED, "derived")                                                                                        \
+	ROW(CHILD, "child")
 typedef enum {
 #define UPDATE_SOURCE_ROW(id, name) UPDATE_##id,
 	UPDATE_SOURCES(UPDATE_SOURCE_ROW)

@@ -35,6 +35,7 @@ enum {
 	NOTED_FROZEN = 4,      /* no transfers */
 	NOTED_RESTRICTED = 8,  /* queries need permission */
 	NOTED_RENUMBERED = 16, /* its serials aren't those of its primaries */
+	NOTED_PARENT = 32,     /* it follows its children */
 };
 
 zone_t *zone_new(knot_name_t name)
@@ -147,6 +148,18 @@ void zone_renumber(zone_t *zone, bool is_renumbered)
 bool zone_is_renumbered(const zone_t *zone)
 {
 	return (atomic_load_explicit(&zone->noted, memory_order_relaxed) & NOTED_RENUMBERED) != 0;
+}
+
+void zone_follow_children(zone_t *zone, bool is_following)
+{
+	if (is_following != zone_follows_children(zone)) {
+		zone_note(zone, NOTED_PARENT, is_following);
+	}
+}
+
+bool zone_follows_children(const zone_t *zone)
+{
+	return (atomic_load_explicit(&zone->noted, memory_order_relaxed) & NOTED_PARENT) != 0;
 }
 
 zone_member_t *zone_member_new(knot_name_t catalog, knot_bytes_t group)

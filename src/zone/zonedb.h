@@ -76,6 +76,12 @@ bool zone_has_restricted_queries(const zone_t *zone);
 void zone_renumber(zone_t *zone, bool is_renumbered);
 bool zone_is_renumbered(const zone_t *zone);
 
+/** Whether the zone takes NOTIFYs of CDS and CSYNC for its children (conf `delegation`). At first it doesn't. Any
+ * thread.
+ */
+void zone_follow_children(zone_t *zone, bool is_following);
+bool zone_follows_children(const zone_t *zone);
+
 /** Why a zone is there that isn't in the configuration: a catalog (RFC 9432) lists it. */
 typedef struct {
 	uint8_t catalog_len, catalog_labels, group_len;

@@ -60,9 +60,9 @@ def hints(line, _world, theirs, ours):
     return kept != ours[2] and (ours[0], ours[1], kept) == theirs
 
 
-@rule("3.5, and DSYNC-notify of Bowline: zone-status has more events")
+@rule("3.5, and DSYNC-notify and delegation of Bowline: zone-status has more events")
 def events(line, _world, theirs, ours):
-    new = r"(purge|DNSSEC-validate): - \| | \| (DNSKEY-sync|DSYNC-notify): -"
+    new = r"(purge|DNSSEC-validate): - \| | \| (DNSKEY-sync|DSYNC-notify|delegation): -"
     return "zone-status" in line and without(ours, new) == theirs
 
 
@@ -74,7 +74,7 @@ def frozen_events(line, _world, theirs, ours):
 @rule("3.5: counters of TLS and of TCP timeouts; Bowline: those of evicted connections, unanswered packets, versions held back")
 def more_counters(line, _world, theirs, ours):
     new = (r"^(\[\S+\] )?(mod-stats\.request-protocol\[tls[46]\]"
-           r"|server\.(zone-update-error|tcp-\w+-timeout|tcp-evicted|zone-publish-refused|zone-proof-refused|reflector-port|error-limit)) = 0$")
+           r"|server\.(zone-update-error|tcp-\w+-timeout|tcp-evicted|zone-publish-refused|zone-proof-refused|delegation-[a-z-]+|reflector-port|error-limit)) = 0$")
     return "stats" in line and theirs != ours and without(ours, new) == theirs
 
 
@@ -105,7 +105,7 @@ def error_of_zone_file(_line, _world, theirs, ours):
 
 @rule("Bowline: NOTIFY isn't planned where there is nothing to notify")
 def no_notify(line, _world, theirs, ours):
-    new = r" \| (purge|DNSSEC-validate|DNSKEY-sync|DSYNC-notify): -"
+    new = r" \| (purge|DNSSEC-validate|DNSKEY-sync|DSYNC-notify|delegation): -"
     return "zone-status" in line and theirs != ours and without(theirs, r" \| notify: (TIME|pending)") == without(without(ours, new), r" \| notify: -")
 
 

@@ -82,7 +82,7 @@ def test_zones(knotc):
                                                        "XFR-freeze": None, "catalog": None, "load": None, "refresh": None, "update": None,
                                                        "expiration": None, "purge": None, "flush": None, "backup/restore": None,
                                                        "notify": None, "re-sign": None, "DNSSEC-validate": None, "DS-check": None,
-                                                       "DS-push": None, "DNSKEY-sync": None, "DSYNC-notify": None}]
+                                                       "DS-push": None, "DNSKEY-sync": None, "DSYNC-notify": None, "delegation": None}]
     assert knotc.result("zone-status", "+serial") == [{"zone": "example.", "serial": 7}]
     assert knotc.result("zone-reload", "example") == [] and knotc.result("zone-freeze") == [] and knotc.result("zone-thaw") == []
     assert knotc.result("zone-flush", options=["-f"]) == []

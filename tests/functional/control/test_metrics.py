@@ -44,7 +44,8 @@ KNOT_EXPORTER = {f"knot_stats_{item}" for item in (
     "tx_fill cq_fill request_protocol server_operation request_bytes response_bytes edns_presence flag_presence response_code request_edns_option "
     "response_edns_option reply_nodata query_type query_size reply_size").split()}
 # The same for items of ours that are in no family of our own.
-OURS_ONCE = {"knot_stats_tcp_evicted", "knot_stats_zone_publish_refused", "knot_stats_zone_proof_refused"}
+OURS_ONCE = {"knot_stats_tcp_evicted", "knot_stats_zone_publish_refused", "knot_stats_zone_proof_refused",
+             "knot_stats_delegation_check", "knot_stats_delegation_change", "knot_stats_delegation_refused", "knot_stats_delegation_notify_dropped"}
 
 
 def configure(knotd, addresses, text=MODULES, zones=("example", "missing.test")):
