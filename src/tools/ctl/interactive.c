@@ -6,7 +6,7 @@
 #include "src/tools/ctl/columns.h"
 #include "src/tools/ctl/complete.h"
 #include "src/tools/ctl/knotc.h"
-#include "src/tools/ctl/terminal.h"
+#include "src/tools/terminal.h"
 
 #include <histedit.h>
 #include <limits.h>

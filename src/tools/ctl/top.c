@@ -10,7 +10,7 @@
 #include "libknot/base/number.h"
 #include "src/sys/clock.h"
 #include "src/tools/ctl/message.h"
-#include "src/tools/ctl/terminal.h"
+#include "src/tools/terminal.h"
 #include "src/tools/ctl/top_screen.h"
 
 #include <langinfo.h>

@@ -6,61 +6,15 @@
 #include "src/tools/ctl/top_screen.h"
 
 #include "src/tools/ctl/must.h"
+#include "src/tools/grid.h"
 
-#include <ctype.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef enum {
-	PLAIN,
-	TITLE,
-	HEADING,
-	RULE,
-	DIM,
-	VALUE,
-	GOOD,
-	BAD,
-	BAR,
-	GRAPH_LOW,
-	GRAPH_MIDDLE,
-	GRAPH_HIGH,
-	STYLE_COUNT
-} style_t;
-
-static const char *const escapes[STYLE_COUNT] = {
-	[PLAIN] = "\x1B[0m",
-	[TITLE] = "\x1B[0;1;97;48;5;24m",
-	[HEADING] = "\x1B[0;1;38;5;45m",
-	[RULE] = "\x1B[0;38;5;240m",
-	[DIM] = "\x1B[0;38;5;246m",
-	[VALUE] = "\x1B[0;1m",
-	[GOOD] = "\x1B[0;32m",
-	[BAD] = "\x1B[0;1;31m",
-	[BAR] = "\x1B[0;38;5;38m",
-	[GRAPH_LOW] = "\x1B[0;38;5;31m",
-	[GRAPH_MIDDLE] = "\x1B[0;38;5;38m",
-	[GRAPH_HIGH] = "\x1B[0;38;5;45m",
-};
-
-enum { GLYPH_MAX = 5, EIGHTHS = 8, TEXT_MAX = 512 };
-
-/* From empty to full, by eighths: upwards and to the right. */
-static const char *const levels[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
-static const char *const parts[] = { " ", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█" };
-static const char *const ascii_levels[] = { " ", ".", ".", ":", ":", ":", "|", "|", "#" };
-static const char *const ascii_parts[] = { " ", " ", " ", " ", "-", "-", "-", "-", "#" };
-
-typedef struct {
-	char glyph[GLYPH_MAX]; /* one character in UTF-8; "": a blank */
-	uint8_t style;
-} cell_t;
 
 typedef struct {
 	const top_view_t *view;
 	const top_rates_t *rates;
-	const top_terminal_t *terminal;
-	cell_t *cells; /* owned */
+	grid_t grid;
 } screen_t;
 
 /* A part of the grid that a panel is drawn into. */
@@ -68,164 +22,6 @@ typedef struct {
 	screen_t *screen;
 	unsigned x, y, width;
 } area_t;
-
-/* ---- Cells ---- */
-
-static void top_screen_put_glyph(screen_t *screen, unsigned x, unsigned y, style_t style, const char *glyph)
-{
-	if (x < screen->terminal->width && y < screen->terminal->height) {
-		cell_t *cell = &screen->cells[(size_t)y * screen->terminal->width + x];
-		snprintf(cell->glyph, sizeof(cell->glyph), "%s", glyph);
-		cell->style = (uint8_t)style;
-	}
-}
-
-/* Length of the character at p; 1 for a byte that isn't UTF-8. */
-static size_t top_screen_measure_glyph(const char *p)
-{
-	unsigned char first = (unsigned char)*p;
-	size_t len = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 1;
-	for (size_t i = 1; i < len; i++) {
-		if (((unsigned char)p[i] & 0xC0) != 0x80) {
-			return 1;
-		}
-	}
-	return len;
-}
-
-/* U+0080 to U+009F are control characters to some terminals. */
-static bool top_screen_is_control(const char *glyph)
-{
-	return (unsigned char)glyph[0] == 0xC2 && (unsigned char)glyph[1] < 0xA0;
-}
-
-/* Text within `width` cells from x. Returns the cells used. Control characters become '?'. */
-static unsigned top_screen_put_text(
-		screen_t *screen, unsigned x, unsigned y, unsigned width, style_t style, const char *text)
-{
-	unsigned used = 0;
-	for (; *text != '\0' && used < width; used++) {
-		size_t len = top_screen_measure_glyph(text);
-		char glyph[GLYPH_MAX] = "?";
-		bool top_screen_is_shown = len > 1 ? screen->terminal->unicode && !top_screen_is_control(text)
-						   : isprint((unsigned char)*text) != 0;
-		if (top_screen_is_shown) {
-			memcpy(glyph, text, len);
-			glyph[len] = '\0';
-		}
-		top_screen_put_glyph(screen, x + used, y, style, glyph);
-		text += len;
-	}
-	return used;
-}
-
-static unsigned top_screen_measure_text(const char *text)
-{
-	unsigned width = 0;
-	for (; *text != '\0'; text += top_screen_measure_glyph(text)) {
-		width++;
-	}
-	return width;
-}
-
-/* Text within `width` cells; an ellipsis in the last one shows that it is cut. */
-static void top_screen_put_name(
-		screen_t *screen, unsigned x, unsigned y, unsigned width, style_t style, const char *text)
-{
-	(void)top_screen_put_text(screen, x, y, width, style, text);
-	if (top_screen_measure_text(text) > width && width > 0) {
-		top_screen_put_glyph(screen, x + width - 1, y, style, screen->terminal->unicode ? "…" : "~");
-	}
-}
-
-/* Text that ends before x. */
-static void top_screen_put_right(screen_t *screen, unsigned x, unsigned y, style_t style, const char *text)
-{
-	unsigned width = top_screen_measure_text(text);
-	(void)top_screen_put_text(screen, x > width ? x - width : 0, y, width, style, text);
-}
-
-static void top_screen_fill_cells(
-		screen_t *screen, unsigned x, unsigned y, unsigned width, style_t style, const char *glyph)
-{
-	for (unsigned i = 0; i < width; i++) {
-		top_screen_put_glyph(screen, x + i, y, style, glyph);
-	}
-}
-
-static void top_screen_write_cells(const screen_t *screen, FILE *out)
-{
-	const top_terminal_t *terminal = screen->terminal;
-	for (unsigned y = 0; y < terminal->height; y++) {
-		unsigned end = terminal->width;
-		const cell_t *row = &screen->cells[(size_t)y * terminal->width];
-		while (end > 0 && row[end - 1].glyph[0] == '\0') {
-			end--;
-		}
-		int style = PLAIN;
-		for (unsigned x = 0; x < end; x++) {
-			int next = row[x].glyph[0] == '\0' ? PLAIN : row[x].style;
-			if (terminal->color && next != style) {
-				fputs(escapes[next], out);
-			}
-			style = next;
-			fputs(row[x].glyph[0] == '\0' ? " " : row[x].glyph, out);
-		}
-		if (terminal->color && style != PLAIN) {
-			fputs(escapes[PLAIN], out);
-		}
-		fputs("\x1B[K", out);
-		if (y + 1 < terminal->height) {
-			fputs("\r\n", out);
-		}
-	}
-}
-
-/* ---- Numbers ---- */
-
-/* 1,234,567 */
-static void top_screen_print_grouped(char text[static 32], uint64_t number)
-{
-	char digits[24];
-	int len = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
-	size_t pos = 0;
-	for (int i = 0; i < len; i++) {
-		if (i > 0 && (len - i) % 3 == 0) {
-			text[pos++] = ',';
-		}
-		text[pos++] = digits[i];
-	}
-	text[pos] = '\0';
-}
-
-static void top_screen_print_rate(char text[static 32], double rate)
-{
-	if (rate > 0 && rate < 10) {
-		snprintf(text, 32, "%.1f", rate);
-	} else {
-		top_screen_print_grouped(text, (uint64_t)(rate + 0.5));
-	}
-}
-
-static void top_screen_print_duration(char text[static 32], double ns, bool unicode)
-{
-	const char *more = ns < 0 ? ">" : "";
-	ns = ns < 0 ? -ns : ns;
-	const struct {
-		double size;
-		const char *name;
-	} units[] = { { 1, "ns" }, { 1e3, unicode ? "µs" : "us" }, { 1e6, "ms" }, { 1e9, "s" } };
-	size_t i = 0;
-	while (i + 1 < KNOT_LEN(units) && ns >= 1000 * units[i].size) {
-		i++;
-	}
-	double value = ns / units[i].size;
-	snprintf(text, 32, "%s%.*f %s", more,
-			value < 10 && i > 0    ? 2
-			: value < 100 && i > 0 ? 1
-					       : 0,
-			value, units[i].name);
-}
 
 /* ---- Panels ---- */
 
@@ -263,35 +59,25 @@ static const struct {
 static void top_screen_draw_heading(const area_t *area, top_panel_t panel)
 {
 	screen_t *screen = area->screen;
-	top_screen_fill_cells(screen, area->x, area->y, area->width, RULE, screen->terminal->unicode ? "─" : "-");
-	unsigned used = top_screen_put_text(screen, area->x, area->y, area->width, HEADING, headings[panel].title);
-	top_screen_put_glyph(screen, area->x + used, area->y, PLAIN, " ");
+	grid_fill_cells(&screen->grid, area->x, area->y, area->width, GRID_RULE, screen->grid.unicode ? "─" : "-");
+	unsigned used = grid_put_text(
+			&screen->grid, area->x, area->y, area->width, GRID_HEADING, headings[panel].title);
+	grid_put_glyph(&screen->grid, area->x + used, area->y, GRID_PLAIN, " ");
 	if (headings[panel].unit[0] != '\0') {
 		char unit[32];
 		snprintf(unit, sizeof(unit), " %s", headings[panel].unit);
-		top_screen_put_right(screen, area->x + area->width, area->y, DIM, unit);
-	}
-}
-
-static void top_screen_draw_bar(const area_t *area, unsigned x, unsigned y, unsigned width, double share)
-{
-	const top_terminal_t *terminal = area->screen->terminal;
-	unsigned eighths = (unsigned)(share * width * EIGHTHS + 0.5);
-	for (unsigned i = 0; i < width && eighths > 0; i++) {
-		unsigned now = eighths < EIGHTHS ? eighths : EIGHTHS;
-		top_screen_put_glyph(area->screen, x + i, y, BAR, terminal->unicode ? parts[now] : ascii_parts[now]);
-		eighths -= now;
+		grid_put_right(&screen->grid, area->x + area->width, area->y, GRID_DIM, unit);
 	}
 }
 
 enum { RATE_WIDTH = 12, SHARE_WIDTH = 5, NAME_MIN = 10, BAR_MIN = 4 };
 
 /* The name without the part that the panel's heading has. */
-static void top_screen_print_name(char text[static TEXT_MAX], const top_row_t *row)
+static void top_screen_print_name(char text[static GRID_TEXT_MAX], const top_row_t *row)
 {
 	static const char said[] = "dropped-";
 	bool is_said = strncmp(row->key, said, sizeof(said) - 1) == 0;
-	snprintf(text, TEXT_MAX, "%s%s%s", row->sub, row->sub[0] != '\0' && row->key[0] != '\0' ? " " : "",
+	snprintf(text, GRID_TEXT_MAX, "%s%s%s", row->sub, row->sub[0] != '\0' && row->key[0] != '\0' ? " " : "",
 			row->key + (is_said ? sizeof(said) - 1 : 0));
 }
 
@@ -310,9 +96,9 @@ static unsigned top_screen_measure_bar(const area_t *area, top_panel_t panel)
 {
 	unsigned longest = NAME_MIN, numbers = RATE_WIDTH + SHARE_WIDTH + 1;
 	for (size_t i = 0; i < area->screen->rates->panels[panel].count; i++) {
-		char name[TEXT_MAX];
+		char name[GRID_TEXT_MAX];
 		top_screen_print_name(name, &area->screen->rates->panels[panel].rows[i]);
-		unsigned width = top_screen_measure_text(name);
+		unsigned width = grid_measure_text(name);
 		longest = width > longest ? width : longest;
 	}
 	unsigned left = area->width > numbers + longest ? area->width - numbers - longest : 0;
@@ -324,30 +110,30 @@ static unsigned top_screen_measure_bar(const area_t *area, top_panel_t panel)
 static void top_screen_draw_row(const area_t *area, unsigned y, const top_row_t *row, top_panel_t panel)
 {
 	screen_t *screen = area->screen;
-	char name[TEXT_MAX], number[32];
+	char name[GRID_TEXT_MAX], number[32];
 	top_screen_print_name(name, row);
 	if (panel == TOP_SERVER) {
 		bool is_number = strspn(row->text, "0123456789") == strlen(row->text);
-		top_screen_print_grouped(number, row->total);
-		(void)top_screen_put_text(screen, area->x, y, area->width, DIM, name);
-		top_screen_put_right(screen, area->x + area->width, y, VALUE, is_number ? number : row->text);
+		grid_print_grouped(number, row->total);
+		(void)grid_put_text(&screen->grid, area->x, y, area->width, GRID_DIM, name);
+		grid_put_right(&screen->grid, area->x + area->width, y, GRID_VALUE, is_number ? number : row->text);
 		return;
 	}
 	unsigned bar_width = top_screen_measure_bar(area, panel), numbers = RATE_WIDTH + SHARE_WIDTH + bar_width + 1;
 	unsigned name_width = area->width > numbers + NAME_MIN ? area->width - numbers : NAME_MIN;
-	top_screen_put_name(screen, area->x, y, name_width, row->rate > 0 ? PLAIN : DIM, name);
+	grid_put_name(&screen->grid, area->x, y, name_width, row->rate > 0 ? GRID_PLAIN : GRID_DIM, name);
 	/* The largest fills the bar. */
-	top_screen_draw_bar(area, area->x + name_width + 1, y, bar_width,
+	grid_draw_bar(&area->screen->grid, area->x + name_width + 1, y, bar_width,
 			row->rate > 0 ? row->share / top_screen_find_share_max(screen, panel) : 0);
 	if (row->rate > 0) {
 		snprintf(number, sizeof(number), "%.0f%%", 100 * row->share);
-		top_screen_put_right(screen, area->x + area->width - RATE_WIDTH, y, DIM, number);
+		grid_put_right(&screen->grid, area->x + area->width - RATE_WIDTH, y, GRID_DIM, number);
 	}
-	top_screen_print_rate(number, row->rate);
-	top_screen_put_right(screen, area->x + area->width, y,
-			panel == TOP_DROPS && row->rate > 0 ? BAD
-			: row->rate > 0                     ? VALUE
-							    : DIM,
+	grid_print_rate(number, row->rate);
+	grid_put_right(&screen->grid, area->x + area->width, y,
+			panel == TOP_DROPS && row->rate > 0 ? GRID_BAD
+			: row->rate > 0                     ? GRID_VALUE
+							    : GRID_DIM,
 			number);
 }
 
@@ -360,18 +146,17 @@ static void top_screen_draw_latencies(const area_t *area, size_t rows_max)
 	for (unsigned i = 0; i < columns; i++) {
 		/* A narrow panel keeps the last ones, which say more. */
 		unsigned which = TOP_QUANTILES - columns + i, x = area->x + area->width - (columns - 1 - i) * WIDTH;
-		top_screen_fill_cells(screen, x - WIDTH, area->y, WIDTH, PLAIN, " ");
-		top_screen_put_right(screen, x, area->y, DIM, top_quantile_names[which]);
+		grid_fill_cells(&screen->grid, x - WIDTH, area->y, WIDTH, GRID_PLAIN, " ");
+		grid_put_right(&screen->grid, x, area->y, GRID_DIM, top_quantile_names[which]);
 		for (size_t j = 0; j < screen->rates->latency_count && j < rows_max; j++) {
 			char text[32];
-			top_screen_print_duration(
-					text, screen->rates->latencies[j].ns[which], screen->terminal->unicode);
-			top_screen_put_right(screen, x, area->y + 1 + (unsigned)j, VALUE, text);
+			grid_print_duration(text, screen->rates->latencies[j].ns[which], screen->grid.unicode);
+			grid_put_right(&screen->grid, x, area->y + 1 + (unsigned)j, GRID_VALUE, text);
 		}
 	}
 	for (size_t j = 0; j < screen->rates->latency_count && j < rows_max; j++) {
-		(void)top_screen_put_text(screen, area->x, area->y + 1 + (unsigned)j, area->width - columns * WIDTH,
-				PLAIN, screen->rates->latencies[j].protocol);
+		(void)grid_put_text(&screen->grid, area->x, area->y + 1 + (unsigned)j, area->width - columns * WIDTH,
+				GRID_PLAIN, screen->rates->latencies[j].protocol);
 	}
 }
 
@@ -392,8 +177,8 @@ static void top_screen_draw_panel(const area_t *area, top_panel_t panel, unsigne
 	screen_t *screen = area->screen;
 	top_screen_draw_heading(area, panel);
 	if (top_screen_count_shown(screen, panel) == 0) {
-		(void)top_screen_put_text(screen, area->x, area->y + 1, area->width, panel == TOP_DROPS ? GOOD : DIM,
-				headings[panel].empty);
+		(void)grid_put_text(&screen->grid, area->x, area->y + 1, area->width,
+				panel == TOP_DROPS ? GRID_GOOD : GRID_DIM, headings[panel].empty);
 		return;
 	}
 	if (panel == TOP_LATENCY) {
@@ -443,8 +228,8 @@ typedef struct {
 /* Place all panels. draw: also draw them. False: they don't fit. */
 static bool top_screen_place_panels(screen_t *screen, const layout_t *how, bool draw)
 {
-	unsigned columns = top_screen_count_columns(screen->terminal->width);
-	unsigned width = (screen->terminal->width - (columns - 1) * COLUMN_GAP) / columns;
+	unsigned columns = top_screen_count_columns(screen->grid.width);
+	unsigned width = (screen->grid.width - (columns - 1) * COLUMN_GAP) / columns;
 	unsigned ends[COLUMNS_MAX] = { how->top, how->top, how->top };
 	bool fits = true;
 	for (size_t i = 0; i < KNOT_LEN(order_of_panels); i++) {
@@ -486,7 +271,7 @@ static void top_screen_draw_panels(screen_t *screen, unsigned top, unsigned bott
 	(void)top_screen_place_panels(screen, &how, true);
 }
 
-/* ---- Graph ---- */
+/* ---- Totals ---- */
 
 static double top_screen_find_peak(const top_view_t *view)
 {
@@ -497,31 +282,13 @@ static double top_screen_find_peak(const top_view_t *view)
 	return peak;
 }
 
-static void top_screen_draw_graph(screen_t *screen, unsigned x, unsigned y, unsigned width, unsigned rows)
-{
-	const top_view_t *view = screen->view;
-	double peak = top_screen_find_peak(view);
-	for (unsigned i = 0; i < width && i < view->history_count && peak > 0; i++) {
-		double value = view->history[view->history_count - 1 - i];
-		unsigned eighths = (unsigned)(value / peak * rows * EIGHTHS + 0.5);
-		eighths = eighths == 0 && value > 0 ? 1 : eighths;
-		for (unsigned row = 0; row < rows && eighths > 0; row++) {
-			unsigned now = eighths < EIGHTHS ? eighths : EIGHTHS;
-			style_t style = 3 * row < rows ? GRAPH_LOW : 3 * row < 2 * rows ? GRAPH_MIDDLE : GRAPH_HIGH;
-			top_screen_put_glyph(screen, x + width - 1 - i, y + rows - 1 - row, style,
-					screen->terminal->unicode ? levels[now] : ascii_levels[now]);
-			eighths -= now;
-		}
-	}
-}
-
 enum { FACTS_END = 24, FACTS_WIDTH = FACTS_END + 3 };
 
-static void top_screen_draw_fact(screen_t *screen, unsigned y, const char *name, const char *value, style_t style)
+static void top_screen_draw_fact(screen_t *screen, unsigned y, const char *name, const char *value, grid_style_t style)
 {
-	unsigned width = screen->terminal->width;
-	(void)top_screen_put_text(screen, 0, y, 12, DIM, name);
-	top_screen_put_right(screen, width < FACTS_END ? width : FACTS_END, y, style, value);
+	unsigned width = screen->grid.width;
+	(void)grid_put_text(&screen->grid, 0, y, 12, GRID_DIM, name);
+	grid_put_right(&screen->grid, width < FACTS_END ? width : FACTS_END, y, style, value);
 }
 
 /* Numbers to the left, the graph to the right of them. */
@@ -529,26 +296,27 @@ static void top_screen_draw_total(screen_t *screen, unsigned y, unsigned rows)
 {
 	const top_view_t *view = screen->view;
 	char text[32];
-	top_screen_print_rate(text, screen->rates->queries);
-	top_screen_draw_fact(screen, y, "queries/s", text, VALUE);
+	grid_print_rate(text, screen->rates->queries);
+	top_screen_draw_fact(screen, y, "queries/s", text, GRID_VALUE);
 	double sum = 0;
 	for (size_t i = 0; i < view->history_count; i++) {
 		sum += view->history[i];
 	}
 	if (rows > 1) {
-		top_screen_print_rate(text, top_screen_find_peak(view));
-		top_screen_draw_fact(screen, y + 1, "peak", text, PLAIN);
+		grid_print_rate(text, top_screen_find_peak(view));
+		top_screen_draw_fact(screen, y + 1, "peak", text, GRID_PLAIN);
 	}
 	if (rows > 2) {
-		top_screen_print_rate(text, view->history_count > 0 ? sum / (double)view->history_count : 0);
-		top_screen_draw_fact(screen, y + 2, "mean", text, PLAIN);
+		grid_print_rate(text, view->history_count > 0 ? sum / (double)view->history_count : 0);
+		top_screen_draw_fact(screen, y + 2, "mean", text, GRID_PLAIN);
 	}
 	if (rows > 3) {
-		top_screen_print_grouped(text, screen->rates->total);
-		top_screen_draw_fact(screen, y + 3, "all queries", text, PLAIN);
+		grid_print_grouped(text, screen->rates->total);
+		top_screen_draw_fact(screen, y + 3, "all queries", text, GRID_PLAIN);
 	}
-	if (screen->terminal->width > FACTS_WIDTH + 8) {
-		top_screen_draw_graph(screen, FACTS_WIDTH, y, screen->terminal->width - FACTS_WIDTH, rows);
+	if (screen->grid.width > FACTS_WIDTH + 8) {
+		grid_draw_graph(&screen->grid, FACTS_WIDTH, y, screen->grid.width - FACTS_WIDTH, rows, view->history,
+				view->history_count);
 	}
 }
 
@@ -557,13 +325,13 @@ static void top_screen_draw_total(screen_t *screen, unsigned y, unsigned rows)
 static void top_screen_draw_title(screen_t *screen)
 {
 	const top_view_t *view = screen->view;
-	unsigned width = screen->terminal->width;
-	char text[TEXT_MAX];
-	top_screen_fill_cells(screen, 0, 0, width, TITLE, " ");
+	unsigned width = screen->grid.width;
+	char text[GRID_TEXT_MAX];
+	grid_fill_cells(&screen->grid, 0, 0, width, GRID_TITLE, " ");
 	snprintf(text, sizeof(text), " %s   %s", view->program, view->socket);
-	(void)top_screen_put_text(screen, 0, 0, width, TITLE, text);
+	(void)grid_put_text(&screen->grid, 0, 0, width, GRID_TITLE, text);
 	snprintf(text, sizeof(text), "  every %g s   %s ", view->interval_s, view->clock);
-	top_screen_put_right(screen, width, 0, TITLE, text);
+	grid_put_right(&screen->grid, width, 0, GRID_TITLE, text);
 }
 
 static void top_screen_draw_keys(screen_t *screen)
@@ -571,15 +339,15 @@ static void top_screen_draw_keys(screen_t *screen)
 	static const char *const orders[TOP_ORDERS] = {
 		[TOP_BY_RATE] = "rate", [TOP_BY_TOTAL] = "total", [TOP_BY_NAME] = "name"
 	};
-	unsigned width = screen->terminal->width, y = screen->terminal->height - 1;
-	char text[TEXT_MAX];
-	top_screen_fill_cells(screen, 0, y, width, TITLE, " ");
+	unsigned width = screen->grid.width, y = screen->grid.height - 1;
+	char text[GRID_TEXT_MAX];
+	grid_fill_cells(&screen->grid, 0, y, width, GRID_TITLE, " ");
 	snprintf(text, sizeof(text), " q quit   p pause   s sort: %s   +/- interval   r reset   h help",
 			orders[screen->view->order]);
-	(void)top_screen_put_text(screen, 0, y, width, TITLE, text);
+	(void)grid_put_text(&screen->grid, 0, y, width, GRID_TITLE, text);
 	if (screen->view->state != NULL) {
 		snprintf(text, sizeof(text), "  %s ", screen->view->state);
-		top_screen_put_right(screen, width, y, TITLE, text);
+		grid_put_right(&screen->grid, width, y, GRID_TITLE, text);
 	}
 }
 
@@ -607,8 +375,8 @@ static void top_screen_draw_help(screen_t *screen, unsigned top, unsigned bottom
 {
 	for (unsigned i = 0; i < KNOT_LEN(help) && top + i < bottom; i++) {
 		bool is_heading = help[i][0] != ' ' && help[i][0] != '\0';
-		(void)top_screen_put_text(
-				screen, 2, top + i, screen->terminal->width - 2, is_heading ? HEADING : PLAIN, help[i]);
+		(void)grid_put_text(&screen->grid, 2, top + i, screen->grid.width - 2,
+				is_heading ? GRID_HEADING : GRID_PLAIN, help[i]);
 	}
 }
 
@@ -617,8 +385,8 @@ void top_screen(const top_view_t *view, const top_rates_t *rates, const top_term
 	screen_t screen = {
 		.view = view,
 		.rates = rates,
-		.terminal = terminal,
-		.cells = must(calloc((size_t)terminal->width * terminal->height, sizeof(cell_t))),
+		.grid = grid_of(terminal->width, terminal->height, terminal->color, terminal->unicode,
+				must(calloc((size_t)terminal->width * terminal->height, sizeof(grid_cell_t)))),
 	};
 	unsigned height = terminal->height, rows = height >= 36 ? 6 : height >= 24 ? 4 : height >= 16 ? 2 : 1;
 	unsigned top = rows + (height >= 16 ? 3 : 2), bottom = height > 0 ? height - 1 : 0;
@@ -630,6 +398,6 @@ void top_screen(const top_view_t *view, const top_rates_t *rates, const top_term
 		top_screen_draw_panels(&screen, top, bottom);
 	}
 	top_screen_draw_keys(&screen);
-	top_screen_write_cells(&screen, out);
-	free(screen.cells);
+	grid_write(&screen.grid, out);
+	grid_done(&screen.grid);
 }

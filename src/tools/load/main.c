@@ -3,6 +3,7 @@
  * kxdpgun: a DNS load generator that counts, matches, times and verifies; see doc/man/kxdpgun.8 and doc/adr/0068.
  */
 #include "src/tools/load/report.h"
+#include "src/tools/load/screen.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -15,9 +16,12 @@
 
 enum { WATCH_MS = 20 };
 
-static int main_open_signals(void)
+static int main_open_signals(bool for_screen)
 {
 	sigset_t wanted;
+	if (for_screen && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO)) {
+		return -1;
+	}
 	sigemptyset(&wanted);
 	sigaddset(&wanted, SIGINT);
 	sigaddset(&wanted, SIGTERM);
@@ -42,6 +46,7 @@ static void main_take_signals(int fd, gun_t *gun, report_sample_t *sample)
 
 typedef struct {
 	report_sample_t now, before, difference;
+	report_sample_t screen[3];
 } main_samples_t;
 
 static void main_report_period(gun_t *gun, main_samples_t *s, uint64_t *io_next_ns)
@@ -91,13 +96,14 @@ static bool main_run(const options_t *options)
 {
 	gun_t gun = { .options = options };
 	main_samples_t *samples = calloc(1, sizeof(*samples));
-	int signals_fd = main_open_signals();
+	int signals_fd = main_open_signals(options->top);
 	bool is_good = samples != NULL && gun_open(&gun, options);
 	if (is_good) {
 		report_header(&gun, stdout);
 		fflush(stdout);
 		is_good = gun_start(&gun);
-		if (is_good) {
+		/* The screen takes signals itself; without a terminal there is none. */
+		if (is_good && !(options->top && screen_run(&gun, samples->screen))) {
 			main_watch(&gun, signals_fd, samples);
 		}
 		gun_join(&gun);
@@ -105,7 +111,9 @@ static bool main_run(const options_t *options)
 	}
 	gun_close(&gun);
 	free(samples);
-	close(signals_fd);
+	if (signals_fd >= 0) {
+		close(signals_fd);
+	}
 	return is_good;
 }
 

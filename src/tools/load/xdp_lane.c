@@ -13,12 +13,13 @@ int xdp_lane_timer(void)
 
 bool xdp_lane_wait(lane_t *lane, int timer_fd, uint64_t sleep_ns)
 {
-	if (sleep_ns > 0) {
-		const struct itimerspec when = { .it_value = { .tv_sec = (time_t)(sleep_ns / 1000000000),
-								 .tv_nsec = (long)(sleep_ns % 1000000000) } };
-		(void)timerfd_settime(timer_fd, 0, &when, NULL);
+	if (sleep_ns == 0) {
+		return true; /* the next query is due in a moment: look again, without a system call */
 	}
-	unsigned what = kxdp_wait(lane->queue, sleep_ns > 0 ? 1000 : 0, sleep_ns > 0 ? timer_fd : -1);
+	const struct itimerspec when = { .it_value = { .tv_sec = (time_t)(sleep_ns / 1000000000),
+							 .tv_nsec = (long)(sleep_ns % 1000000000) } };
+	(void)timerfd_settime(timer_fd, 0, &when, NULL);
+	unsigned what = kxdp_wait(lane->queue, 1000, timer_fd);
 	if ((what & KXDP_WAIT_WOKEN) != 0) {
 		uint64_t expirations;
 		(void)!read(timer_fd, &expirations, sizeof(expirations));

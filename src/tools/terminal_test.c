@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "src/tools/ctl/terminal.h"
+#include "src/tools/terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
