@@ -625,7 +625,9 @@ static const struct {
 	{ "delete", keymgr_run_delete, "<key_spec>", "Remove the specified key from zone." },
 	{ "set", keymgr_run_set, "<key_spec> <attribute_name>=<value>...", "Set existing key's timing attribute." },
 	{ "del-all-old", keymgr_run_delete_old, "", "Delete old keys that are in state 'removed'." },
-	{ "plan", keymgr_run_plan, "[human|iso|unix] [--until <time>] [--policy <id|file>] [--ds-after <time>] [--svg]",
+	{ "plan", keymgr_run_plan,
+			"[human|iso|unix] [--until <time>] [--policy <id|file>] [--ds-after <time>] [--ds-ttl <time>] "
+			"[--svg]",
 			"Show what each key will do, when and why." },
 	{ "pregenerate", keymgr_run_pregenerate, "[<from>] <to>",
 			"Pre-generate ZSKs for later rollovers with offline KSK." },
@@ -677,6 +679,7 @@ static void keymgr_help(void)
 {
 	printf("Usage:\n"
 	       "  keymgr [-c | -C | -D <path>] <zone_name> <command> [<argument>...]\n"
+	       "  keymgr [-c | -C | -D <path>] <keystore_id> keystore-test | keystore-bench [<argument>...]\n"
 	       "  keymgr [-c | -C | -D <path>] -l\n"
 	       "  keymgr -t <tsig_name> [<algorithm> [<bits>]]\n"
 	       "\n"
@@ -686,7 +689,7 @@ static void keymgr_help(void)
 	       "  -C, --confdb <dir>       Path to a configuration database directory.\n"
 	       "                            (default %s)\n"
 	       "  -D, --dir <path>         Path to a KASP database directory, use default configuration.\n"
-	       "  -t, --tsig <name> [alg]  Generate a TSIG key.\n"
+	       "  -t, --tsig <name>        Generate a TSIG key.\n"
 	       "  -e, --extended           Extended output (listing of keys with full description).\n"
 	       "  -j, --json               Print the zones or keys in JSON format.\n"
 	       "  -l, --list               List all zones that have at least one key in KASP database.\n"
@@ -709,9 +712,9 @@ static void keymgr_help(void)
 	       "  [id=|keytag=] prefix.\n"
 	       "\n"
 	       "Key attributes:\n"
-	       "  algorithm, size, ksk, zsk, sep, for-later, adt, and the times created, pre_active,\n"
-	       "  publish, ready, active, retire_active, retire, post_active, revoke and remove\n"
-	       "  (e.g. publish=+1d active=1499770874).\n");
+	       "  algorithm= size= ksk= zsk= sep= for-later= adt= and the times created= pre_active= \n"
+	       "  publish= ready= active= retire_active= retire= post_active= revoke= remove= \n"
+	       "  (e.g. publish=+1d active=1499770874)\n");
 }
 
 /* ---- A run ---- */

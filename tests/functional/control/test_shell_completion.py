@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Guards completion of knotc and kjournalprint by shells: what bash, fish and zsh offer comes from the same tables as the prompt's, with zones of the server."""
+"""Guards completion of knotc, keymgr, kjournalprint, kzonecheck and kzonesign by shells: what bash, fish and zsh offer comes from the same tables as the prompt's, with zones of the server."""
 import os
 import shutil
 import subprocess
@@ -117,6 +117,38 @@ def test_kjournalprint(journal, directory, complete):
 
 
 @pytest.fixture
+def keys(directory):
+    """A key database with a zone, as an option of keymgr, and the ids of its keys."""
+    where = ("-D", str(directory / "keys"))
+    (directory / "keys").mkdir()
+    return where, sorted(subprocess.run([built("keymgr", "tools"), *where, "example.", "generate"], capture_output=True, text=True, check=True, timeout=60).stdout.strip() for _ in range(2))
+
+
+def test_keymgr(keys, directory, complete):
+    where, ids = keys
+    assert complete(*where, "", program="keymgr") == ["example."]
+    assert complete(*where, "example.", "import-b", program="keymgr") == ["import-bind"]
+    assert "keystore-test" in complete("hsm", "", program="keymgr")
+    assert sorted(complete(*where, "example.", "delete", "", program="keymgr")) == ids
+    assert complete(*where, "example.", "list", "h", program="keymgr") == ["human"]
+    assert sorted(stripped(complete(*where, "example.", "set", ids[0], "p", program="keymgr"))) == ["post_active=", "pre_active=", "publish="]
+    assert complete(*where, "example.", "generate", "al", program="keymgr") == ["algorithm="]
+    (directory / "k.pem").write_text("")
+    assert complete(*where, "example.", "import-pem", f"{directory}/k.p", program="keymgr") == [f"{directory}/k.pem"]
+    assert [word.split("\t")[0] for word in complete("--ext", program="keymgr")] == ["--extended"]
+    assert complete("-D", f"{directory}/missing", "", program="keymgr") == []
+
+
+def test_zone_tools(directory, complete):
+    (directory / "one.zone").write_text("")
+    assert complete("-z", f"{directory}/one.z", program="kzonecheck") == [f"{directory}/one.zone"]
+    assert sorted(complete("-d", "", program="kzonecheck")) == ["off", "on"]
+    assert [word.split("\t")[0] for word in complete("--li", program="kzonecheck")] == ["--lines"]
+    assert [word.split("\t")[0] for word in complete("--ver", program="kzonesign")] == ["--verify", "--version"]
+    assert complete("-c", f"{directory}/one.z", program="kzonesign") == [f"{directory}/one.zone"]
+
+
+@pytest.fixture
 def zsh(directory):
     """zsh at its prompt with the function where it looks for functions; cleared before each line."""
     if shutil.which("zsh") is None:
@@ -156,5 +188,16 @@ def test_zsh_kjournalprint(journal, zsh):
         zsh.press("C-u", "C-l")
         zsh.wait(r"\Ashell>\Z")
         zsh.type(f"kjournalprint {typed}")
+        zsh.press("Tab")
+        zsh.wait(shown)
+
+
+def test_zsh_keymgr(keys, zsh):
+    where, ids = " ".join(keys[0]), keys[1]
+    for typed, shown in ((f"{where} exa", r"example\.$"), (f"{where} example. import-b", r"import-bind$"), (f"{where} example. set {ids[0]} al", r"algorithm=$"),
+                         (f"{where} example. list h", r"human$"), ("--ext", r"--extended$")):
+        zsh.press("C-u", "C-l")
+        zsh.wait(r"\Ashell>\Z")
+        zsh.type(f"keymgr {typed}")
         zsh.press("Tab")
         zsh.wait(shown)
