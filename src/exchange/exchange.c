@@ -27,7 +27,6 @@ struct exchange {
 	bool begins_late;        /* the handshake waits for the first message, to take it along */
 	uint64_t stream;         /* of the message that was sent last */
 	transport_event_t event; /* what the last receive() has taken */
-	unsigned http_status;
 	exchange_address_t local;
 	knot_mut_bytes_t ticket; /* owned */
 	exchange_end_t failed;   /* what can only be freed */
@@ -144,6 +143,15 @@ exchange_t *exchange_new(const exchange_params_t *params)
 	return x;
 }
 
+/* Who has it can go on with the session. */
+static void exchange_drop_ticket(exchange_t *x)
+{
+	if (x->ticket.data != NULL) {
+		explicit_bzero(x->ticket.data, x->ticket.len);
+		free(x->ticket.data);
+	}
+}
+
 void exchange_free(exchange_t *take_x)
 {
 	if (take_x == NULL) {
@@ -154,7 +162,7 @@ void exchange_free(exchange_t *take_x)
 		shell_flush(&take_x->shell, take_x->transport);
 	}
 	transport_free(take_x->transport);
-	free(take_x->ticket.data);
+	exchange_drop_ticket(take_x);
 	shell_done(&take_x->shell);
 	free(take_x);
 }
@@ -337,7 +345,6 @@ exchange_end_t exchange_send(exchange_t *x, knot_bytes_t message)
 		return x->failed;
 	}
 	assert(x->shell.fd >= 0);
-	x->http_status = 0;
 	knot_err_t err = transport_put(x->transport, message, &x->stream);
 	if (err != KNOT_OK) {
 		return exchange_fail(x, err == KNOT_ENOMEM ? EXCHANGE_MEMORY : EXCHANGE_SEND);
@@ -360,15 +367,11 @@ static bool exchange_has_received(void *ctx)
 /* This query's stream has ended without a message; the connection goes on. */
 static exchange_end_t exchange_fail_event(exchange_t *x)
 {
-	if (x->event.kind == TRANSPORT_HTTP_STATUS) {
-		x->http_status = (unsigned)x->event.code;
-		return exchange_fail_text(x, EXCHANGE_HTTP, "can't receive reply from %s", x->peer);
-	}
+	bool is_http = x->event.kind == TRANSPORT_HTTP_STATUS || x->event.kind == TRANSPORT_HTTP_TYPE;
 	if (x->event.kind == TRANSPORT_HTTP_TYPE) {
 		exchange_warn(x, "HTTP, the reply's content type isn't application/dns-message");
-		return exchange_fail_text(x, EXCHANGE_HTTP, "can't receive reply from %s", x->peer);
 	}
-	return exchange_fail_text(x, EXCHANGE_STREAM, "can't receive reply from %s", x->peer);
+	return exchange_fail_text(x, is_http ? EXCHANGE_HTTP : EXCHANGE_STREAM, "can't receive reply from %s", x->peer);
 }
 
 exchange_end_t exchange_receive(exchange_t *x, knot_bytes_t *ret_message)
@@ -381,7 +384,6 @@ exchange_end_t exchange_receive(exchange_t *x, knot_bytes_t *ret_message)
 	if (result != SHELL_DONE) {
 		return exchange_fail_shell(x, result, false);
 	}
-	x->http_status = x->params.kind == EXCHANGE_HTTPS ? 200 : 0;
 	if (x->event.kind == TRANSPORT_MESSAGE) {
 		*ret_message = x->event.message;
 		return EXCHANGE_OK;
@@ -406,11 +408,6 @@ const exchange_address_t *exchange_remote(const exchange_t *x)
 	return &x->params.server;
 }
 
-const exchange_address_t *exchange_stray(const exchange_t *x)
-{
-	return &x->shell.stray;
-}
-
 const exchange_address_t *exchange_local(exchange_t *x)
 {
 	if (x->local.sa.sa_family == AF_UNSPEC && x->shell.fd >= 0) {
@@ -427,11 +424,6 @@ void exchange_describe(const exchange_t *x, transport_session_t *ret_session)
 	}
 }
 
-unsigned exchange_http_status(const exchange_t *x)
-{
-	return x->http_status;
-}
-
 bool exchange_is_open(const exchange_t *x)
 {
 	return x->failed == EXCHANGE_OK && x->transport != NULL && transport_state(x->transport) == TRANSPORT_OPEN;
@@ -441,7 +433,7 @@ knot_bytes_t exchange_ticket(exchange_t *x)
 {
 	knot_mut_bytes_t ticket;
 	if (x->transport != NULL && transport_ticket(x->transport, &ticket) == KNOT_OK) {
-		free(x->ticket.data);
+		exchange_drop_ticket(x);
 		x->ticket = ticket;
 	}
 	return (knot_bytes_t){ x->ticket.data, x->ticket.len };

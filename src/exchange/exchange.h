@@ -51,7 +51,7 @@ typedef enum {
 	EXCHANGE_HANDSHAKE, /* TLS or QUIC didn't come about */
 	EXCHANGE_UNTRUSTED, /* the server's certificate isn't what was asked for */
 	EXCHANGE_PROTOCOL,  /* the server breaks TLS, HTTP/2 or QUIC */
-	EXCHANGE_HTTP,      /* HTTP status that isn't 200, or another content type; see exchange_http_status() */
+	EXCHANGE_HTTP,      /* HTTP status that isn't 200, or another content type; see exchange_describe() */
 	EXCHANGE_SOURCE,    /* UDP: dropped a datagram from somebody else; receiving may go on */
 	EXCHANGE_MEMORY,
 } exchange_end_t;
@@ -70,8 +70,9 @@ typedef struct {
 	uint32_t timeout_ms;       /* of each call; 0: no limit */
 	bool uses_fast_open;       /* TCP Fast Open, RFC 7413, of all kinds over TCP */
 
-	const exchange_address_t *proxy_source; /* with proxy_destination: a PROXYv2 header before each datagram, or */
-	const exchange_address_t *proxy_destination; /* at the start of the stream; NULL: none. Not for QUIC */
+	/* Both, of one family (which is asserted): a PROXYv2 header before each datagram, or at the start of the
+	 * stream. NULL: none. Not for QUIC. */
+	const exchange_address_t *proxy_source, *proxy_destination;
 
 	const transport_trust_t *trust; /* TLS, HTTPS, QUIC: borrowed while the exchange lives; NULL: opportunistic */
 	const char *hostname;           /* that the certificate has to have; NULL: none is asked for */
@@ -110,18 +111,14 @@ const char *exchange_problem(const exchange_t *x);
 /** "192.0.2.1@53(UDP)": as in exchange_problem(), and behind ";; From ". */
 const char *exchange_peer_text(const exchange_t *x);
 
-/** The server's address; after EXCHANGE_SOURCE exchange_stray() is where the datagram came from. */
+/** The server's address. */
 const exchange_address_t *exchange_remote(const exchange_t *x);
-const exchange_address_t *exchange_stray(const exchange_t *x);
 
 /** The local address once there is a socket, else AF_UNSPEC. */
 const exchange_address_t *exchange_local(exchange_t *x);
 
 /** Lines "TLS session (TLS1.3)-…", "HTTP session (HTTP/2-POST)-…", "QUIC session (QUICv1)-…" as they are known now. */
 void exchange_describe(const exchange_t *x, transport_session_t *ret_session);
-
-/** Of the last reply over HTTPS: 0 before it. */
-unsigned exchange_http_status(const exchange_t *x);
 
 /** True while the connection can take another message (for +keepopen). */
 bool exchange_is_open(const exchange_t *x);

@@ -119,7 +119,6 @@ static void test_udp(void **state)
 	exchange_t *x = open_to(server, EXCHANGE_UDP, 10000);
 	assert_int_equal(exchange_send(x, query), EXCHANGE_OK);
 	assert_int_equal(exchange_receive(x, &message), EXCHANGE_SOURCE);
-	assert_int_equal(exchange_stray(x)->in.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
 	assert_non_null(strstr(exchange_problem(x), "unexpected reply source 127.0.0.1@"));
 	assert_receives(x, "first");
 	assert_receives(x, "second");

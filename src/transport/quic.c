@@ -15,7 +15,7 @@ enum {
 	MS_IN_NS = 1000000,
 };
 
-_Static_assert(STREAMS_OF_PEER * 2 <= TRANSPORT_STREAMS_MAX, "streams that are closed may wait to be taken");
+_Static_assert(STREAMS_OF_PEER <= (int)TRANSPORT_STREAMS_MAX, "a client can't open more than there is room for");
 
 const ngtcp2_path *quic_path(void)
 {
@@ -209,12 +209,21 @@ static bool quic_write_packet(quic_t *quic, quic_stream_t *stream, uint64_t now_
 	return false;
 }
 
+/* The peer may send as much as was taken, and open as many streams as are over and taken. */
+static void quic_give_back(quic_t *quic)
+{
+	ngtcp2_conn_extend_max_offset(quic->conn, quic->given_back_len);
+	if (quic->role == TRANSPORT_SERVER && quic->given_back_streams > 0) {
+		ngtcp2_conn_extend_max_streams_bidi(quic->conn, quic->given_back_streams);
+	}
+	quic->given_back_len = quic->given_back_streams = 0;
+}
+
 static knot_bytes_t quic_pending(transport_t *t, uint64_t now_ns)
 {
 	quic_t *quic = quic_of(t);
 	if (quic->packet_len == 0 && t->state != TRANSPORT_ENDED) {
-		ngtcp2_conn_extend_max_offset(quic->conn, quic->given_back_len);
-		quic->given_back_len = 0;
+		quic_give_back(quic);
 		quic_stream_open_waiting(quic);
 		while (!quic_write_packet(quic, quic_stream_find_sender(quic), now_ns)) {}
 	}

@@ -86,13 +86,10 @@ static int quic_on_close(ngtcp2_conn *conn, uint32_t flags, int64_t id, uint64_t
 {
 	quic_t *quic = ctx;
 	quic_stream_t *stream = stream_ctx;
-	(void)id;
+	(void)conn, (void)id;
 	if (stream != NULL) {
 		stream->code = (flags & NGTCP2_STREAM_CLOSE_FLAG_APP_ERROR_CODE_SET) != 0 ? code : stream->code;
 		quic_stream_note_closed(quic, stream);
-	}
-	if (quic->role == TRANSPORT_SERVER) { /* which opens none itself */
-		ngtcp2_conn_extend_max_streams_bidi(conn, 1);
 	}
 	return 0;
 }

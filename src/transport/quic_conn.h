@@ -47,9 +47,10 @@ typedef struct {
 	quic_stream_t *streams, **streams_end;
 	unsigned stream_count;
 	uint64_t next_number;
-	size_t waiting_len;      /* bytes in chunks */
-	uint64_t given_back_len; /* of flow control of the connection, for the next moment outside of callbacks */
-	uint8_t *room;           /* for a received datagram */
+	size_t waiting_len;          /* bytes in chunks */
+	uint64_t given_back_len;     /* of flow control of the connection, for the next moment outside of callbacks */
+	unsigned given_back_streams; /* a server's: as many more may be opened, the same */
+	uint8_t *room;               /* for a received datagram */
 	uint8_t packet[NGTCP2_MAX_UDP_PAYLOAD_SIZE];
 	size_t packet_len; /* pending; 0: none */
 } quic_t;

@@ -52,6 +52,7 @@ void quic_stream_drop(quic_t *quic, quic_stream_t *take_stream)
 	}
 	quic->stream_count--;
 	quic->given_back_len += take_stream->in.len - take_stream->in.pos;
+	quic->given_back_streams++;
 	quic_stream_free_chunks(quic, take_stream);
 	transport_in_done(&take_stream->in);
 	free(take_stream);

@@ -102,6 +102,7 @@ knot_err_t quic_tls_ticket(const quic_t *quic, knot_mut_bytes_t *ret_ticket)
 		knot_write(&w, part.data, part.len);
 		*ret_ticket = (knot_mut_bytes_t){ ticket, len };
 	}
+	explicit_bzero(part.data, part.len);
 	free(part.data);
 	return ticket != NULL ? KNOT_OK : KNOT_ENOMEM;
 }

@@ -19,6 +19,13 @@ static bool tls_session_is_address(const char *name)
 	return inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1;
 }
 
+/* Names in certificates and in the first flight have no dot at the end (RFC 6066 3, RFC 6125 6.4). */
+static size_t tls_session_name_len(const char *name)
+{
+	size_t len = strlen(name);
+	return len > 1 && name[len - 1] == '.' ? len - 1 : len;
+}
+
 /* The name in the first flight: only names, RFC 6066 3. */
 static int tls_session_set_name(gnutls_session_t session, const transport_tls_params_t *params)
 {
@@ -26,7 +33,8 @@ static int tls_session_set_name(gnutls_session_t session, const transport_tls_pa
 	if (sni == NULL && params->hostname != NULL && !tls_session_is_address(params->hostname)) {
 		sni = params->hostname;
 	}
-	return sni == NULL ? GNUTLS_E_SUCCESS : gnutls_server_name_set(session, GNUTLS_NAME_DNS, sni, strlen(sni));
+	return sni == NULL ? GNUTLS_E_SUCCESS
+			   : gnutls_server_name_set(session, GNUTLS_NAME_DNS, sni, tls_session_name_len(sni));
 }
 
 static int tls_session_set_client(gnutls_session_t session, const transport_tls_params_t *params)
@@ -106,7 +114,7 @@ knot_err_t tls_session_new(const tls_begin_t *begin, tls_check_t *ret_check, gnu
 	*ret_check = (tls_check_t){ 0 };
 	*ret_session = NULL;
 	if (params->hostname != NULL) {
-		check.hostname = strdup(params->hostname);
+		check.hostname = strndup(params->hostname, tls_session_name_len(params->hostname));
 	}
 	if (credentials == NULL || (params->hostname != NULL && check.hostname == NULL) ||
 			gnutls_init(&session, flags) != GNUTLS_E_SUCCESS) {

@@ -177,6 +177,8 @@ static void test_trust(void **state)
 		{ "expired, opportunistic", &pki.expired, 0, NULL, true,
 				"debug: TLS, skipping certificate PIN check\n" },
 		{ "good", &pki.good, STRICT, "dns.example", true, "debug: TLS, The certificate is trusted. \n" },
+		{ "good, with the root's dot", &pki.good, STRICT, "dns.example.", true,
+				"debug: TLS, The certificate is trusted. \n" },
 		{ "good by address", &pki.good, STRICT, "127.0.0.1", true,
 				"debug: TLS, The certificate is trusted. \n" },
 		{ "other address", &pki.good, STRICT, "127.0.0.2", false,
