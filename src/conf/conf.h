@@ -273,6 +273,9 @@ typedef struct {
 	int32_t shift;               /* added to what the policy says */
 } conf_serial_rule_t;
 
+/** Where the serial that was signed last is kept. */
+typedef enum { CONF_METADATA_KASP, CONF_METADATA_TIMER } conf_metadata_db_t;
+
 /** ZONEMD records: left as they are, generated with a hash algorithm (its number, RFC 8976 5.3), or removed. */
 typedef enum {
 	CONF_ZONEMD_NONE = 0,
@@ -328,6 +331,7 @@ typedef struct {
 	conf_groups_t ddns_master; /* at most one; set, but with none: updates aren't forwarded */
 	conf_acls_t acl;           /* rules, in order: src/access */
 	bool dnssec_signing, dnssec_validation;
+	conf_metadata_db_t metadata_db;
 	conf_policies_t policy;        /* at most one; use conf_zone_policy() */
 	conf_groups_t ds_push;         /* the parent's servers; NULL data: those of the policy */
 	conf_externals_t external;     /* at most one: who decides about new versions */

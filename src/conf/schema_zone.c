@@ -393,7 +393,7 @@ static const conf_option_t publish_requires[] = {
 	{ "none", 0 }, { "apex-ns", CONF_REQUIRE_APEX_NS }, { "newer-serial", CONF_REQUIRE_NEWER_SERIAL },
 	{ "signed", CONF_REQUIRE_SIGNED }, { "common-key", CONF_REQUIRE_COMMON_KEY }, { NULL, 0 },
 };
-static const conf_option_t metadata_dbs[] = { { "kasp", 0 }, { "timer", 1 }, { NULL, 0 } };
+static const conf_option_t metadata_dbs[] = { { "kasp", CONF_METADATA_KASP }, { "timer", CONF_METADATA_TIMER }, { NULL, 0 } };
 static const conf_option_t serial_policies[] = {
 	{ "increment", CONF_SERIAL_INCREMENT }, { "unixtime", CONF_SERIAL_UNIXTIME },
 	{ "dateserial", CONF_SERIAL_DATESERIAL }, { NULL, 0 },
@@ -535,8 +535,9 @@ static const conf_row_t zone_rows[] = {
 	{ .name = "dnssec-policy", REF1("policy"), .or_default = true, CONF_AT(conf_zone_t, policy),
 	  ZONE_RELOAD,
 	  .doc = "Policy by which the zone is signed." },
-	{ .name = "dnssec-metadata-db", OPT(metadata_dbs), .dflt = "kasp", TUNING,
-	  .doc = "Database in which the times of signing are kept." },
+	{ .name = "dnssec-metadata-db", OPT(metadata_dbs), CONF_AT(conf_zone_t, metadata_db), .dflt = "kasp",
+	  .doc = "Database that keeps the serial that was signed last: kasp, where it is written after each signing, or timer, where it is "
+	         "written as database.timer-db-sync says. If you change this, the serial of the other database counts until the next signing." },
 	{ .name = "ds-push", REF_REMOTE, MULTI, .or_empty = true, CONF_AT(conf_zone_t, ds_push),
 	  ZONE_RELOAD,
 	  .doc = "Servers of the parent zone to which DS records are sent by dynamic update. It overrides that of the "

@@ -26,8 +26,9 @@ enum { TRIES_MAX = 5 };                       /* while others change the zone's 
 struct signing {
 	server_t *server;
 	zone_t *zone;
-	conf_t *conf;      /* held */
-	bool pushes_ds;    /* conf `ds-push` */
+	conf_t *conf;   /* held */
+	bool pushes_ds; /* conf `ds-push` */
+	conf_metadata_db_t metadata_db;
 	ds_push_cds_t cds; /* what is served before */
 	bool has_dsync;    /* conf `dsync-notify` */
 	dsync_told_t told; /* of what is served before */
@@ -169,6 +170,7 @@ static bool signing_hold_conf(signing_t *signing, bool *ret_is_signed)
 	signing->conf = conf_hold(state->conf);
 	signing->env.conf = signing->conf;
 	signing->env.policy = conf_zone_policy(signing->conf, &zone);
+	signing->metadata_db = zone.metadata_db;
 	signing->pushes_ds = ds_push_targets(signing->env.policy, &zone).count > 0;
 	signing->has_dsync = signing->env.policy->dsync_notify.count > 0;
 	return true;
@@ -320,15 +322,33 @@ static knot_err_t signing_get_keys(signing_t *signing, const signing_ask_t *ask)
 	return err;
 }
 
-static void signing_read_floor(signing_t *signing)
+static bool signing_read_kasp_serial(const signing_t *signing, uint32_t *ret_serial)
 {
 	kasp_txn_t *txn;
-	update_signing_t *update = &signing->update;
-	if (kasp_begin(signing->env.kasp, false, &txn) == KNOT_OK) {
-		update->has_floor =
-				kasp_get_serial(txn, KASP_SIGNED_SERIAL, signing->env.zone, &update->floor) == KNOT_OK;
-		kasp_abort(txn);
+	if (kasp_begin(signing->env.kasp, false, &txn) != KNOT_OK) {
+		return false;
 	}
+	bool has = kasp_get_serial(txn, KASP_SIGNED_SERIAL, signing->env.zone, ret_serial) == KNOT_OK;
+	kasp_abort(txn);
+	return has;
+}
+
+static bool signing_read_timer_serial(const signing_t *signing, uint32_t *ret_serial)
+{
+	const timer_values_t timers = timer_sync_read(signing->server->timers, signing->env.zone);
+	return timer_is_serial(timers.at[TIMER_LAST_SIGNED], ret_serial);
+}
+
+/* From the database of `dnssec-metadata-db`, or, as after a change of that, from the other one. */
+static void signing_read_floor(signing_t *signing)
+{
+	uint32_t *floor = &signing->update.floor;
+	bool is_timer = signing->metadata_db == CONF_METADATA_TIMER;
+	bool has_floor =
+			is_timer ? signing_read_timer_serial(signing, floor) : signing_read_kasp_serial(signing, floor);
+	has_floor = has_floor ||
+		    (is_timer ? signing_read_kasp_serial(signing, floor) : signing_read_timer_serial(signing, floor));
+	signing->update.has_floor = has_floor;
 }
 
 static knot_err_t signing_make_plan(signing_t *signing, const signing_ask_t *ask)
@@ -689,7 +709,7 @@ static void signing_conclude(signing_t *signing, const update_effects_t *effects
 		sys_mutex_lock(&signing->server->jobs.lock);
 		entry_of(signing->zone)->is_signed = true;
 		sys_mutex_unlock(&signing->server->jobs.lock);
-		if (effects->is_published) {
+		if (effects->is_published && signing->metadata_db == CONF_METADATA_KASP) {
 			/* A start without the zone's image goes on from there. */
 			signing_put_serial(signing->env.kasp, KASP_SIGNED_SERIAL, signing->env.zone, serial);
 		}

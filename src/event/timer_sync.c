@@ -112,6 +112,18 @@ typedef struct {
 	const entry_t *only; /* NULL: all */
 } timer_sync_walk_t;
 
+/* The serial that was signed last, if it is kept here (conf `dnssec-metadata-db`). */
+static bool timer_sync_signed(server_t *server, entry_t *entry, uint64_t *ret_value)
+{
+	conf_zone_t zone;
+	RCU_READ_SECTION(guard);
+	const zone_contents_t *contents = zone_contents(entry_zone(entry));
+	bool is_kept = contents != NULL && state_settings(state_load(&server->root, guard), entry_name(entry), &zone) &&
+		       zone.dnssec_signing && zone.metadata_db == CONF_METADATA_TIMER;
+	*ret_value = is_kept ? timer_of_serial(contents->serial) : 0;
+	return is_kept;
+}
+
 static bool timer_sync_fill(server_t *server, entry_t *entry, timer_sync_t *ret_times) SYS_REQUIRES(server->jobs.lock)
 {
 	uint64_t flush_s = entry->tried ? server_last_flush(server, entry) : 0;
@@ -128,6 +140,8 @@ static bool timer_sync_fill(server_t *server, entry_t *entry, timer_sync_t *ret_
 		bool is_planned = jobs_find(&server->jobs, entry, EVENT_DS_PUSH, &push);
 		ret_times->mask |= 1u << TIMER_NEXT_DS_PUSH;
 		ret_times->values.at[TIMER_NEXT_DS_PUSH] = is_planned ? server_wall_of(push.due_ms) : 0;
+		bool has_serial = timer_sync_signed(server, entry, &ret_times->values.at[TIMER_LAST_SIGNED]);
+		ret_times->mask |= has_serial ? 1u << TIMER_LAST_SIGNED : 0;
 	}
 	ret_times->values.at[TIMER_LAST_FLUSH] = flush_s;
 	return ret_times->mask != 0;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Items of policies that change which records are there: shared keys, ADT, digests, revoked keys, unsafe operations. Knot DNS passes all but those marked `ours`."""
 import json
+import shutil
 import subprocess
 import time
 
@@ -9,6 +10,7 @@ import dns.rdatatype
 import pytest
 
 from functional.signing.test_signing import ACL, ZONE, check, contents, serial, start, write
+from harness import lmdb
 from harness.server import built
 
 pytestmark = pytest.mark.core
@@ -94,6 +96,25 @@ def test_revoked_key(make_knotd):
     daemon.knotc("-b", "zone-keys-load", "example")
     daemon.wait(lambda: not any(rdata.flags == 385 for rdata in records(daemon, "DNSKEY")), what="its end")
     check(daemon)
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("first, then", [("timer", "timer"), ("kasp", "timer"), ("timer", "kasp")])
+def test_last_serial(make_knotd, first, then):
+    """The serial that was signed last is in the database of dnssec-metadata-db; without anything else, and after a change to the other one, the zone goes on from there."""
+    daemon = start(make_knotd(), [], [f"dnssec-metadata-db: {first}"])
+    for wanted in (12, 13):
+        daemon.knotc("-b", "zone-sign", "example")
+        daemon.wait(lambda w=wanted: serial(daemon) == w, what="a serial")
+    daemon.stop()
+    assert keymgr(daemon, "example.", "local-serial") == ("-- no serial --\n" if first == "timer" else "Current serial: 13\n")
+    timers = b"".join(lmdb.read(daemon.dir / "db" / "timers").values()) if (daemon.dir / "db" / "timers").exists() else b""
+    assert (b"\x8d" + (1 << 32 | 13).to_bytes(8, "big") in timers) == (first == "timer")
+    for path in (daemon.dir / "db").iterdir():
+        if path.name not in ("keys", "timers"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    start(daemon, [], [f"dnssec-metadata-db: {then}"])
+    assert serial(daemon) == 14
 
 
 # ---- unsafe-operation ----
