@@ -5,7 +5,7 @@
 
 #include "src/sys/team.h"
 
-enum { WORTH_A_THREAD = 32 /* sets: about half a millisecond of ECDSA, many times what starting a thread costs */ };
+enum { WORTH_A_THREAD = 64 /* sets: about a millisecond of ECDSA, many times what starting a thread costs */ };
 
 struct sign_pool {
 	const sign_plan_t *plan;

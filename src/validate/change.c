@@ -14,7 +14,7 @@
 #include "src/zone/tree_diff.h"
 
 enum { AUTH, GLUE, NSEC3, TREES };
-enum { WORTH_A_THREAD = 32 /* names: about a millisecond of signatures */ };
+enum { WORTH_A_THREAD = 64 /* names: about two milliseconds of signatures */ };
 
 /** A name that differs. NULL: it isn't there. */
 typedef struct {

@@ -40,8 +40,9 @@ Zones are signed and proven: ECDSA P-256, NSEC3 without salt.
 - "openssl speed": as many signatures as the signed file has, by what `openssl speed ecdsap256` says before and after each turn. "Bare signatures": as many in a
   loop over 150 bytes, with their hashes, in the program that signs.
 - 100 changed names: each gets a DS record or loses it. Time is from the first command (all are sent at once) until the server has said OK and answers
-  the last one; then the change is signed, proven and on the disk. Nothing else asks the server meanwhile.
-- Small zones have four records. Their CPU is that of the server from its start until nothing moves, less that of the same start without signing.
+  the last one; then the change is signed, proven and on the disk. Nothing else asks the server meanwhile. Server and client go before other programs (nice -20), if
+  the user may say so: how long they wait for processors that others use is not the server's time. The disk is shared, too.
+- Small zones have five records; their files and databases are in memory (--state). Their CPU is that of the server from its start until nothing moves, less that of the same start without signing.
 - Spread: how many signatures each hour has, after 100,000 zones were signed at one start. The busiest hour of a day in means of that day; 24: all in one hour."""
 DS_SHARE = 0.25
 SIGNED_CONF = """\
@@ -66,8 +67,8 @@ database:
 """
 
 
-def policy_of(args):
-    return SIGNED_CONF.format(threads=args.threads, nsec3="off" if args.chain == "nsec" else "on", opt_out="on" if args.chain == "opt-out" else "off")
+def policy_of(args, threads):
+    return SIGNED_CONF.format(threads=threads, nsec3="off" if args.chain == "nsec" else "on", opt_out="on" if args.chain == "opt-out" else "off")
 
 
 # ---- file: programs that read a file and write a signed one ----
@@ -89,7 +90,7 @@ def sign_kzonesign(args, path, folder, program):
     os.chmod(folder, 0o777)
     conf = os.path.join(folder, "knot.conf")
     with open(conf, "w", encoding="ascii") as file:
-        file.write(FILE_CONF.format(folder=folder, file=path, origin=args.origin, policy=policy_of(args)))
+        file.write(FILE_CONF.format(folder=folder, file=path, origin=args.origin, policy=policy_of(args, args.threads)))
     figures = timed([program, "-c", conf, "-o", folder, args.origin], folder)
     return figures, os.path.join(folder, path.name)
 
@@ -223,14 +224,26 @@ def change_of(names, number):
     return [(digest is not None, name, "DS", f"{number // 2 % 65000 + 1} 13 2 {digest}" if digest else "") for name in names]
 
 
+@contextlib.contextmanager
+def going_first():
+    """What is started here goes before other programs of a shared machine, as far as the user may say so."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    with contextlib.suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, -20)
+    try:
+        yield
+    finally:
+        os.setpriority(os.PRIO_PROCESS, 0, before)
+
+
 def change_turn(name, args, path):
     commits = args.commits if name != "knot" else args.peer_commits
-    setup = servers.Setup([(args.origin, path)], text=policy_of(args) + "template:\n  - id: default\n    zonefile-sync: -1\n    zonefile-load: difference-no-serial\n"
+    setup = servers.Setup([(args.origin, path)], text=policy_of(args, args.change_threads) + "template:\n  - id: default\n    zonefile-sync: -1\n    zonefile-load: difference-no-serial\n"
                           "    journal-content: all\n    dnssec-signing: on\n    dnssec-policy: p\n    semantic-checks: off\n")
     insecure = [each.removesuffix(f".{args.origin}") for each, _ in zip(zones.insecure(path, args.origin), range(100 * CHANGED))]
     random.Random(1).shuffle(insecure)
     walls, cpus, late = [], [], 0
-    with servers.make(name, setup) as server:
+    with going_first(), servers.make(name, setup) as server:
         (server.dir / "db").mkdir(exist_ok=True)
         (server.dir / "db").chmod(0o777)
         server.dir.chmod(0o777)
@@ -261,7 +274,7 @@ CHANGE_METRICS = (
 def bench_change(args):
     size = max(args.names)
     path = zones.tld(size, args.origin, is_sorted=True, ds_share=DS_SHARE)
-    yield f"change {size}", f"100 changed names of {size:,} delegations, {args.chain}, {args.threads} thread(s) that sign", CHANGE_METRICS, args.servers, (
+    yield f"change {size}", f"100 changed names of {size:,} delegations, {args.chain}, {args.change_threads} thread(s) that sign", CHANGE_METRICS, args.servers, (
         lambda name: change_turn(name, args, path))
 
 
@@ -390,6 +403,7 @@ def parse_args():
     parser.add_argument("-n", "--names", type=options.sizes, default=[100_000, 1_000_000], metavar="N,...", help="delegations [100k,1M]")
     parser.add_argument("--chain", choices=("nsec", "nsec3", "opt-out"), default="opt-out", help="[%(default)s]")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="that sign [%(default)s]")
+    parser.add_argument("--change-threads", type=int, default=1, metavar="N", help="that sign in change, where processors are idle several are faster [%(default)s]")
     parser.add_argument("-c", "--commits", type=int, default=200, help="of change [%(default)s]")
     parser.add_argument("--peer-commits", type=int, default=6, help="the same of Knot DNS [%(default)s]")
     parser.add_argument("--many", type=options.size, default=100_000, help="zones of zones [%(default)s]")
