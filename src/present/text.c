@@ -14,7 +14,7 @@ void present_text_done(present_text_t *text)
 char *present_text_room(present_text_t *text, size_t max)
 {
 	enum { ROOM_MIN = 4096 };
-	if (max <= text->room - text->len) {
+	if (text->data != NULL && max <= text->room - text->len) {
 		return text->data + text->len;
 	}
 	size_t room = text->room < ROOM_MIN ? ROOM_MIN : text->room;

@@ -50,6 +50,11 @@ static const struct {
 	{ "badcookie", "When the server replies with BADCOOKIE, at most 10 times." },
 	{ "ednsopt", "May be given several times. +noednsopt takes back all." },
 	{ "proxy", "It says that the query comes from SRC and goes to DST, whose ports are 0 and 53 by default." },
+	{ "validate", "The DNSKEY records of the zones that signed are asked for from the same server; there is no "
+		      "chain of trust. "
+		      "Level 1 prints the result, 2 what is wrong, too, 3 (the default) what is right, too. A reply "
+		      "that is bogus makes "
+		      "the exit status 1." },
 	{ "json", "One object for each reply; with +qr one with queryMessage and responseMessage; for a transfer a "
 		  "list of "
 		  "messages." },

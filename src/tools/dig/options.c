@@ -487,6 +487,19 @@ static option_result_t options_set_delay(option_context_t *context, bool is_on, 
 	return OPTION_GOOD;
 }
 
+/* Signatures are what is looked at: they have to be asked for. */
+static option_result_t options_set_validate(option_context_t *context, bool is_on, const char *value)
+{
+	enum { VERBOSITY_MAX = 3 };
+	uint64_t verbosity = VERBOSITY_MAX;
+	if (value != NULL && !options_scan(value, 1, VERBOSITY_MAX, &verbosity)) {
+		return OPTION_INVALID;
+	}
+	context->query->validates = is_on ? (int)verbosity : 0;
+	context->query->flag_do |= is_on;
+	return OPTION_GOOD;
+}
+
 /* ---- The rows ---- */
 
 #define BOOL(member)  OPTION_BOOL, (uint32_t)offsetof(lookup_query_t, member), NULL, false
@@ -561,6 +574,7 @@ static const option_row_t option_rows[] = {
 	{ "badcookie", NOTHING, "Ask again with the server's cookie.", CALL(badcookie) },
 	{ "ednsopt", TAKES("CODE[:HEX]"), "Send any EDNS option.", CALL(ednsopt) },
 	{ "proxy", TAKES("SRC[#PORT]-DST[#PORT]"), "Put a PROXYv2 header before the query.", CALL(proxy) },
+	{ "validate", MAY_TAKE("LEVEL"), "Check signatures and denial by the server's keys.", CALL(validate) },
 	{ "json", NOTHING, "Print JSON (RFC 8427).", CALL(json) },
 	{ "idnin", NOTHING, "Take names in the user's characters.", BOOL(idn_in) },
 	{ "idnout", NOTHING, "Print names in the user's characters.", CALL(idn_out) },

@@ -7,6 +7,7 @@
 #include "src/sys/clock.h"
 #include "src/tools/lookup/servers.h"
 #include "src/tools/lookup/trace.h"
+#include "src/tools/lookup/validate.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -252,6 +253,9 @@ static ask_result_t ask_single(ask_t *ask)
 	if (query->style.format == PRESENT_FULL || query->style.format == PRESENT_SHORT) {
 		ask_put_foot(ask, wire.len, false, false, 0, 0);
 	}
+	if (query->validates > 0 && !lookup_validate(ask, &reply)) {
+		ask->is_bogus = true;
+	}
 	if (reply.rcode == KNOT_RCODE_BADCOOKIE && query->badcookies > 0) {
 		lookup_warn(ask->lookup, "bad cookie from %s, retrying with the received one\n",
 				exchange_peer_text(ask->exchange));
@@ -328,6 +332,7 @@ typedef struct {
 	const exchange_address_t *server, *local;
 	exchange_kind_t kind;
 	unsigned badcookies; /* repeats that are left */
+	bool is_bogus;       /* +validate found the reply wrong */
 	uint8_t cookie[LOOKUP_COOKIE_CLIENT_LEN + LOOKUP_COOKIE_SERVER_MAX];
 	uint8_t cookie_len;
 } attempt_t;
@@ -458,6 +463,7 @@ static bool ask_attempt(attempt_t *attempt, ask_result_t *ret_result)
 		.lookup = lookup,
 		.query = &limited,
 		.kind = attempt->kind,
+		.params = &params,
 		.question = &question,
 		.chain = query->key != NULL ? &chain : NULL,
 	};
@@ -471,6 +477,7 @@ static bool ask_attempt(attempt_t *attempt, ask_result_t *ret_result)
 	} else {
 		*ret_result = ask_once(&ask);
 		memcpy(attempt->cookie, ask.cookie, ask.cookie_len);
+		attempt->is_bogus |= ask.is_bogus;
 		attempt->cookie_len = ask.cookie_len > 0 ? ask.cookie_len : attempt->cookie_len;
 		ask_end_exchange(&ask, &params);
 	}
@@ -490,7 +497,7 @@ static bool ask_server(attempt_t *attempt)
 			return false;
 		}
 		switch (result) {
-		case ASK_DONE: return true;
+		case ASK_DONE: return true; /* which may be bogus */
 		case ASK_FAILED: tries++; break;
 		case ASK_STALE: break;
 		case ASK_TRUNCATED:
@@ -576,6 +583,7 @@ static bool ask_host(lookup_t *lookup, const lookup_query_t *query, const lookup
 	if (!is_good && *ret_count > 0) {
 		ask_say_failure(&attempt);
 	}
+	lookup->has_bogus |= attempt.is_bogus;
 	return is_good;
 }
 
@@ -603,10 +611,11 @@ bool lookup_run(lookup_t *lookup, const lookup_query_t *query)
 	if (query->replay_path == NULL) {
 		present_text_str(&lookup->out, lookup->count++ > 0 && lookup->separates ? "\n" : "");
 	}
+	lookup->has_bogus = false;
 	bool is_good = query->replay_path != NULL ? lookup_replay(lookup, query)
 						  : ask_check_name(lookup, query) && ask_hosts(lookup, query);
 	lookup_flush(lookup);
-	return is_good;
+	return is_good && !lookup->has_bogus;
 }
 
 bool lookup_done(lookup_t *lookup)

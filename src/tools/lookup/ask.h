@@ -20,12 +20,14 @@ typedef struct {
 	bool is_kept;         /* the exchange is open: of an earlier query, and nothing has come on it for this one */
 	bool is_stale;        /* it was closed in the meantime */
 	exchange_kind_t kind;
+	const exchange_params_t *params; /* of the exchange */
 	lookup_question_t *question;
 	knot_tsig_chain_t *chain; /* NULL: unsigned */
 	uint64_t sent_ns;         /* monotonic */
 	struct timespec sent_at;
 	uint8_t cookie[LOOKUP_COOKIE_CLIENT_LEN + LOOKUP_COOKIE_SERVER_MAX]; /* of ASK_BADCOOKIE */
 	uint8_t cookie_len;
+	bool is_bogus;       /* +validate found the reply wrong */
 	bool has_query_json; /* the JSON of the query is open */
 	knot_json_t json;
 } ask_t;

@@ -122,6 +122,7 @@ typedef struct {
 typedef struct lookup {
 	present_text_t out;
 	bool has_failed_output;
+	bool has_bogus; /* a reply that +validate found wrong */
 	unsigned debug; /* 0: no, 1, 2: with details of certificates */
 	bool separates; /* a blank line stands between two queries */
 	size_t count;   /* of queries */
