@@ -29,16 +29,15 @@ static const struct {
 	{ "opttext", "Otherwise they are printed in hex." },
 	{ "tcp", "A truncated reply over UDP is asked for again over TCP, unless +ignore is given." },
 	{ "keepopen", "If it goes to the same server in the same way. With UDP it means nothing." },
-	{ "tls", "This is the opportunistic profile of RFC 8310. +tls-ca, +tls-pin and +tls-hostname imply +tls and "
-		 "make it "
-		 "strict; they may be combined." },
+	{ "tls", "This is the opportunistic profile of RFC 8310. Each option that begins with +tls- implies it; "
+		 "+tls-ca, +tls-pin and +tls-hostname make it strict, and may be combined. The last of +tls, "
+		 "+https and +quic is used." },
 	{ "tls-ca", "May be given several times. Without +tls-hostname the certificate has to be of the server's name, "
-		    "as it was "
-		    "written behind @." },
+		    "as it was written behind @." },
 	{ "tls-pin", "May be given several times: one of them has to be right." },
-	{ "https", "The path is /dns-query by default. A scheme in front of the authority is passed over. Without "
-		   "@server the "
-		   "authority is the server." },
+	{ "tls-hostname", "By the system's CAs, unless +tls-ca says others. With +https it is the authority, too." },
+	{ "https", "The path is /dns-query by default. A scheme in front of the authority is passed over. The "
+		   "authority is verified as if by +tls-hostname; without @server it is the server." },
 	{ "bufsize", "0 is the default." },
 	{ "padding", "Without this option queries are padded if they are encrypted. +nopadding: never." },
 	{ "alignment", "Goes before +padding." },

@@ -99,6 +99,15 @@ static option_result_t options_set_tcp(option_context_t *context, bool is_on, co
 	return OPTION_GOOD;
 }
 
+static const char *options_copy(const char *text, size_t len)
+{
+	char *copy = strndup(text, len);
+	if (copy == NULL) {
+		abort();
+	}
+	return copy;
+}
+
 /* The TLS settings of this query alone: copies of a query share them until one changes. */
 static transport_trust_params_t *options_own_tls(option_context_t *context)
 {
@@ -111,10 +120,31 @@ static transport_trust_params_t *options_own_tls(option_context_t *context)
 	return own;
 }
 
+/* The last of TLS, HTTPS, QUIC that is said is used; TCP stays when TLS is taken back. */
+static void options_use_tls(option_context_t *context)
+{
+	context->query->uses_tls = context->query->is_tcp = true;
+	context->query->uses_quic = context->query->is_udp = false;
+}
+
 static option_result_t options_set_tls(option_context_t *context, bool is_on, const char *value)
 {
 	(void)value;
-	context->query->uses_tls = is_on;
+	if (is_on) {
+		options_use_tls(context);
+	} else {
+		context->query->uses_tls = false;
+	}
+	return OPTION_GOOD;
+}
+
+static option_result_t options_set_quic(option_context_t *context, bool is_on, const char *value)
+{
+	(void)value;
+	context->query->uses_quic = is_on;
+	if (is_on) {
+		context->query->uses_tls = context->query->uses_https = context->query->is_tcp = false;
+	}
 	return OPTION_GOOD;
 }
 
@@ -122,12 +152,11 @@ static option_result_t options_set_tls_ca(option_context_t *context, bool is_on,
 {
 	transport_trust_params_t *tls = options_own_tls(context);
 	if (!is_on) {
-		tls->uses_system_ca = tls->is_strict = false;
+		tls->uses_system_ca = false;
 		tls->ca_file_count = 0;
 		return OPTION_GOOD;
 	}
-	context->query->uses_tls = true;
-	tls->is_strict = true;
+	options_use_tls(context);
 	if (value == NULL) {
 		tls->uses_system_ca = true;
 		return OPTION_GOOD;
@@ -158,16 +187,17 @@ static option_result_t options_set_tls_pin(option_context_t *context, bool is_on
 		return options_fail(context, "too many pins", "tls-pin", value);
 	}
 	memcpy(tls->pins[tls->pin_count++], pin, TRANSPORT_PIN_LEN);
-	context->query->uses_tls = true;
+	options_use_tls(context);
 	return OPTION_GOOD;
 }
 
 static option_result_t options_set_tls_hostname(option_context_t *context, bool is_on, const char *value)
 {
+	(void)options_own_tls(context);
 	context->query->hostname = is_on ? value : NULL;
+	context->query->http_authority = NULL;
 	if (is_on) {
-		context->query->uses_tls = true;
-		options_own_tls(context)->is_strict = true;
+		options_use_tls(context);
 	}
 	return OPTION_GOOD;
 }
@@ -176,7 +206,7 @@ static option_result_t options_set_tls_sni(option_context_t *context, bool is_on
 {
 	context->query->sni = is_on ? value : NULL;
 	if (is_on) {
-		context->query->uses_tls = true;
+		options_use_tls(context);
 	}
 	return OPTION_GOOD;
 }
@@ -185,7 +215,7 @@ static option_result_t options_set_tls_keyfile(option_context_t *context, bool i
 {
 	options_own_tls(context)->key_file = is_on ? value : NULL;
 	if (is_on) {
-		context->query->uses_tls = true;
+		options_use_tls(context);
 	}
 	return OPTION_GOOD;
 }
@@ -194,7 +224,7 @@ static option_result_t options_set_tls_certfile(option_context_t *context, bool 
 {
 	options_own_tls(context)->cert_file = is_on ? value : NULL;
 	if (is_on) {
-		context->query->uses_tls = true;
+		options_use_tls(context);
 	}
 	return OPTION_GOOD;
 }
@@ -208,18 +238,24 @@ static option_result_t options_set_tls_ocsp(option_context_t *context, bool is_o
 	}
 	options_own_tls(context)->ocsp_age_max_s = is_on ? (uint32_t)hours * 3600 : 0;
 	if (is_on) {
-		context->query->uses_tls = true;
+		options_use_tls(context);
 	}
 	return OPTION_GOOD;
 }
 
-/* [https:][//][authority][/path]; what isn't said stays as it is by default. */
+/* [https:][//][authority][/path]; what isn't said stays as it is. The certificate has to be of the authority. */
 static option_result_t options_set_https(option_context_t *context, bool is_on, const char *value)
 {
 	lookup_query_t *query = context->query;
 	query->uses_https = is_on;
-	query->http_authority = query->http_path = NULL;
-	if (!is_on || value == NULL) {
+	if (!is_on) {
+		query->uses_tls = false;
+		query->http_server = query->http_authority = query->http_path = query->hostname = NULL;
+		(void)options_own_tls(context);
+		return OPTION_GOOD;
+	}
+	options_use_tls(context);
+	if (value == NULL) {
 		return OPTION_GOOD;
 	}
 	const char *at = strstr(value, "//");
@@ -230,8 +266,14 @@ static option_result_t options_set_https(option_context_t *context, bool is_on, 
 		query->uses_https = false;
 		return OPTION_INVALID;
 	}
-	query->http_path = path;
-	query->http_authority = authority_len > 0 ? strndup(at, authority_len) : NULL;
+	query->http_path = path != NULL ? path : query->http_path;
+	if (authority_len > 0) {
+		lookup_host_t host;
+		query->http_server = query->http_authority = options_copy(at, authority_len);
+		bool has_port = lookup_scan_host(query->http_authority, &host) && host.service != NULL;
+		query->hostname = has_port ? options_copy(host.host, host.host_len) : query->http_authority;
+		(void)options_own_tls(context);
+	}
 	return OPTION_GOOD;
 }
 
@@ -239,6 +281,10 @@ static option_result_t options_set_https_get(option_context_t *context, bool is_
 {
 	(void)value;
 	context->query->uses_http_get = is_on;
+	if (is_on) {
+		context->query->uses_https = true;
+		options_use_tls(context);
+	}
 	return OPTION_GOOD;
 }
 
@@ -557,7 +603,7 @@ static const option_row_t option_rows[] = {
 	{ "tls-ocsp-stapling", MAY_TAKE("HOURS"), "Demand an OCSP response, at most so old (168).", CALL(tls_ocsp) },
 	{ "https", MAY_TAKE("URL"), "Ask over HTTPS; URL is [authority][/path].", CALL(https) },
 	{ "https-get", NOTHING, "Use the method GET instead of POST.", CALL(https_get) },
-	{ "quic", NOTHING, "Ask over QUIC.", BOOL(uses_quic) },
+	{ "quic", NOTHING, "Ask over QUIC.", CALL(quic) },
 	{ "nsid", NOTHING, "Ask for the server's identifier.", BOOL(wants_nsid) },
 	{ "zoneversion", NOTHING, "Ask for the version of the zone.", BOOL(wants_zoneversion) },
 	{ "bufsize", TAKES("BYTES"), "Size of UDP replies that is offered (1232).", CALL(bufsize) },

@@ -107,6 +107,22 @@ void ask_put_json(ask_t *ask, const present_message_t *message, const char *name
 	ask_put_json_at(ask->query, message, (time_t)sys_clock_wall(), name, json);
 }
 
+/* Lines about the session of an encrypted transport: those that begin with a word. */
+static void ask_put_session(ask_t *ask, const char *word)
+{
+	const present_style_t *style = &ask->query->style;
+	transport_session_t session = { 0 };
+	if (ask->kind <= EXCHANGE_TCP || style->format > PRESENT_SHORT || !(style->shows & PRESENT_HEADER)) {
+		return;
+	}
+	exchange_describe(ask->exchange, &session);
+	for (unsigned i = 0; i < session.count; i++) {
+		if (strncmp(session.lines[i], word, strlen(word)) == 0) {
+			present_text_format(&ask->lookup->out, ";; %s\n", session.lines[i]);
+		}
+	}
+}
+
 /* With +qr: the query. */
 static void ask_put_query(ask_t *ask)
 {
@@ -120,7 +136,7 @@ static void ask_put_query(ask_t *ask)
 		ask_put_json(ask, &message, "queryMessage", &ask->json);
 		ask->has_query_json = true;
 	} else {
-		ask_put_session(ask);
+		ask_put_session(ask, "");
 		present_message_put(&ask->lookup->out, &ask->query->style, &message);
 		ask_put_foot(ask, ask->question->wire.len, true, false, 0, 0);
 		present_text_char(&ask->lookup->out, '\n');
@@ -143,19 +159,6 @@ static void ask_put_reply(ask_t *ask, const present_message_t *reply)
 		present_host_put(out, &query->style, reply, query->hides_alias);
 	} else {
 		present_message_put(out, &query->style, reply);
-	}
-}
-
-void ask_put_session(ask_t *ask)
-{
-	const present_style_t *style = &ask->query->style;
-	transport_session_t session = { 0 };
-	if (ask->kind <= EXCHANGE_TCP || style->format > PRESENT_SHORT || !(style->shows & PRESENT_HEADER)) {
-		return;
-	}
-	exchange_describe(ask->exchange, &session);
-	for (unsigned i = 0; i < session.count; i++) {
-		present_text_format(&ask->lookup->out, ";; %s\n", session.lines[i]);
 	}
 }
 
@@ -183,7 +186,7 @@ bool ask_receive(ask_t *ask, bool stops_at_id, knot_bytes_t *ret_message)
 				return false;
 			}
 			if (end == EXCHANGE_HTTP) { /* its status tells why */
-				ask_put_session(ask);
+				ask_put_session(ask, "HTTP");
 			}
 			lookup_warn(ask->lookup, "%s", exchange_problem(ask->exchange));
 			return false;
@@ -248,7 +251,7 @@ static ask_result_t ask_single(ask_t *ask)
 	}
 	ask_check_reply(ask, &reply);
 	ask_verify(ask, wire);
-	ask_put_session(ask);
+	ask_put_session(ask, "");
 	ask_put_reply(ask, &reply);
 	if (query->style.format == PRESENT_FULL || query->style.format == PRESENT_SHORT) {
 		ask_put_foot(ask, wire.len, false, false, 0, 0);
@@ -302,11 +305,8 @@ static ask_result_t ask_once(ask_t *ask)
 static exchange_kind_t ask_kind(const lookup_query_t *query)
 {
 	bool is_transfer = query->operation == LOOKUP_AXFR || query->operation == LOOKUP_IXFR;
-	if (query->uses_https) {
-		return EXCHANGE_HTTPS;
-	}
 	if (query->uses_tls) {
-		return EXCHANGE_TLS;
+		return query->uses_https ? EXCHANGE_HTTPS : EXCHANGE_TLS;
 	}
 	if (query->uses_quic) {
 		return EXCHANGE_QUIC;
@@ -349,14 +349,21 @@ static bool ask_trust(lookup_t *lookup, const lookup_query_t *query)
 	transport_trust_free(lookup->trust);
 	lookup->trust = NULL;
 	lookup->trust_params = query->tls;
-	return query->tls == NULL || transport_trust_new(query->tls, ask_note, lookup, &lookup->trust) == KNOT_OK;
+	if (query->tls == NULL) {
+		return true;
+	}
+	transport_trust_params_t params = *query->tls;
+	params.uses_system_ca |= query->hostname != NULL && params.ca_file_count == 0;
+	params.is_strict = params.uses_system_ca || params.ca_file_count > 0;
+	return transport_trust_new(&params, ask_note, lookup, &lookup->trust) == KNOT_OK;
 }
 
 /* The name that a strict server has to prove: what was said, or that by which it was called. */
 static const char *ask_hostname(const lookup_query_t *query, const lookup_host_t *host)
 {
 	static char name[256];
-	bool is_named = query->hostname == NULL && query->tls != NULL && query->tls->is_strict &&
+	bool is_named = query->hostname == NULL && query->tls != NULL &&
+			(query->tls->uses_system_ca || query->tls->ca_file_count > 0) &&
 			host->host_len < sizeof(name) && host->host_len > 0 && host->host[0] != '/';
 	if (!is_named) {
 		return query->hostname;
@@ -383,7 +390,8 @@ static exchange_params_t ask_params(const attempt_t *attempt)
 		.trust = is_encrypted ? lookup->trust : NULL,
 		.hostname = is_encrypted ? ask_hostname(query, attempt->host) : NULL,
 		.sni = query->sni,
-		.http = { query->uses_http_get, query->http_authority, query->http_path },
+		.http = { query->uses_http_get, query->http_authority != NULL ? query->http_authority : query->hostname,
+				query->http_path },
 		.note = ask_note,
 		.note_ctx = lookup,
 	};
@@ -544,9 +552,9 @@ static void ask_debug_query(lookup_t *lookup, const lookup_query_t *query, const
 		*at++ = '\0';
 	}
 	bool has_dot = name[0] != '\0' && name[strlen(name) - 1] == '.';
-	lookup_debug(lookup, "Querying for owner(%s%s), class(%u), type(%u), server(%s), port(%s), protocol(%s)", name,
-			has_dot ? "" : ".", query->class, query->type, text, at != NULL ? at : "",
-			protocols[attempt->kind]);
+	lookup_debug(lookup, "Querying for owner(%s%s), class(%u), type(%u), server(%.*s), port(%s), protocol(%s)",
+			name, has_dot ? "" : ".", query->class, query->type, (int)attempt->host->host_len,
+			attempt->host->host, at != NULL ? at : "", protocols[attempt->kind]);
 }
 
 /* "localhost@53(UDP)": the server as it was called. */

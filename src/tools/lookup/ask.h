@@ -57,9 +57,6 @@ void ask_put_json(ask_t *ask, const present_message_t *message, const char *name
 void ask_put_json_at(const lookup_query_t *query, const present_message_t *message, time_t when_s, const char *name,
 		knot_json_t *json);
 
-/** Session lines of encrypted transports. */
-void ask_put_session(ask_t *ask);
-
 /** The replies of a transfer, transfer.c. */
 ask_result_t ask_transfer(ask_t *ask);
 

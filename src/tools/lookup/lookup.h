@@ -78,11 +78,12 @@ typedef struct {
 	bool ignores_tc;
 	bool keeps_open;
 	bool uses_fast_open;
-	transport_trust_params_t *tls; /* NULL: no TLS */
-	bool uses_tls, uses_https, uses_quic;
+	transport_trust_params_t *tls;        /* NULL: nothing is said; is_strict follows from the rest, and hostname */
+	bool uses_tls, uses_https, uses_quic; /* HTTPS: where uses_tls is true, too */
 	const char *hostname, *sni;
 	bool uses_http_get;
-	const char *http_authority, *http_path; /* NULL: the server, /dns-query */
+	const char *http_server;                /* that to ask, if there are no `servers`: of the URL */
+	const char *http_authority, *http_path; /* NULL: hostname or the server, /dns-query */
 	const exchange_address_t *proxy_source, *proxy_destination;
 	uint32_t timeout_ms; /* 0: no limit */
 	uint32_t retries;    /* of UDP */

@@ -149,7 +149,7 @@ bool lookup_question_make(const lookup_query_t *query, bool is_encrypted, knot_b
 	knot_err_t err = KNOT_OK;
 	question->name = (knot_name_t){ 0 };
 	question->id = 0;
-	bool has_id = !query->uses_https && !query->uses_quic; /* RFC 8484 4.1, RFC 9250 4.2.1 */
+	bool has_id = !(query->uses_https && query->uses_tls) && !query->uses_quic; /* RFC 8484 4.1, RFC 9250 4.2.1 */
 	if (has_id) {
 		question_draw(&question->id, sizeof(question->id));
 	}

@@ -14,7 +14,7 @@ enum { SERVERS_RESOLV_MAX = 3 /* as the C library */ };
 
 static const char *servers_default_port(const lookup_query_t *query)
 {
-	return query->uses_https ? "443" : query->uses_tls || query->uses_quic ? "853" : "53";
+	return query->uses_https && query->uses_tls ? "443" : query->uses_tls || query->uses_quic ? "853" : "53";
 }
 
 /* A number, which may be too big for a port: what getaddrinfo() makes of it, its lower 16 bits. */
@@ -141,13 +141,13 @@ void lookup_servers(const lookup_query_t *query, lookup_hosts_t *ret_hosts)
 	static lookup_hosts_t resolv;
 	static char room[SERVERS_RESOLV_MAX * 128];
 	const char *port = query->port != NULL ? query->port : servers_default_port(query);
-	lookup_hosts_t authority = { .count = 1 };
-	bool has_authority = query->uses_https && query->http_authority != NULL &&
-			     lookup_scan_host(query->http_authority, &authority.hosts[0]);
+	lookup_hosts_t url = { .count = 1 };
+	bool has_server = query->uses_https && query->uses_tls && query->http_server != NULL &&
+			  lookup_scan_host(query->http_server, &url.hosts[0]);
 	if (query->servers != NULL) {
 		*ret_hosts = *query->servers;
-	} else if (has_authority) {
-		*ret_hosts = authority;
+	} else if (has_server) {
+		*ret_hosts = url;
 	} else {
 		if (resolv.count == 0) {
 			servers_read_resolv(&resolv, room);

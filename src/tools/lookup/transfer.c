@@ -237,7 +237,6 @@ static message_result_t transfer_step(transfer_t *t, knot_json_t *json)
 	}
 	if (t->messages == 0) {
 		ask_check_reply(ask, &message);
-		ask_put_session(ask);
 		if (ask->query->style.format <= PRESENT_SHORT && (ask->query->style.shows & PRESENT_HEADER)) {
 			present_transfer_put(&ask->lookup->out, &ask->query->style,
 					ask->question->name.len > 0 ? ask->question->name : knot_name_root,
