@@ -21,7 +21,7 @@ import pytest
 from harness.net import inside
 from harness.waiting import wait_until
 
-pytestmark = [pytest.mark.ours]
+pytestmark = [pytest.mark.ours, pytest.mark.core]
 
 PARENT, CHILD, RESOLVER = "127.0.0.1", "127.0.0.2", "127.0.0.3"
 SOA = "@ 60 SOA ns1.op.test. admin 10 3600 600 86400 30\n"
