@@ -313,6 +313,9 @@ static knot_err_t signing_get_keys(signing_t *signing, const signing_ask_t *ask)
 	if (signing->is_full) {
 		signing_log_keys(&signing->env, &keys->set);
 	}
+	for (uint16_t tag; zone_keys_drop_unusable(&signing->env, keys, &tag);) {
+		log_zone(LOG_WARNING, signing->env.zone, "DNSSEC, key %u cannot be used with NSEC3", tag);
+	}
 	err = zone_keys_open(&signing->env, keys);
 	if (err != KNOT_OK) {
 		signing_log_unusable(&signing->env, keys, err);
@@ -355,6 +358,9 @@ static knot_err_t signing_make_plan(signing_t *signing, const signing_ask_t *ask
 {
 	sign_plan_t *plan = &signing->by_keys.plan;
 	knot_err_t err = sign_by_keys(&signing->env, &signing->keys, &signing->times, &signing->by_keys);
+	if (err == KNOT_OK && signing->is_full) {
+		signing_log_submitted(&signing->env, signing->by_keys.records.submitted_count);
+	}
 	if (err == KNOT_OK && signing->env.policy->is_offline_ksk) {
 		err = sign_by_offline(&signing->env, &signing->offline, plan);
 		signing_log_offline(&signing->env, err, signing->is_full ? &signing->offline : NULL);
@@ -497,6 +503,11 @@ knot_err_t signing_confirm(server_t *server, zone_t *zone, const zone_contents_t
 	knot_err_t err = signing_new(server, zone, true, &signing);
 	if (err != KNOT_OK || signing == NULL) {
 		return err == KNOT_OK ? KNOT_ENOTSUP : err;
+	}
+	if (signing->env.policy->is_manual) {
+		log_zone(LOG_WARNING, signing->env.zone, "DNSSEC, ignoring KSK submission due to manual policy");
+		signing_free(signing);
+		return KNOT_OK;
 	}
 	err = signing_kasp(server, &signing->env.kasp);
 	err = err == KNOT_OK ? signing_find_times(signing, contents) : err;

@@ -62,7 +62,7 @@ typedef struct {
 
 /** Note in the key database that the parent has the DS of the KSK that is ready. contents: what is served. only: that
  * must be this key; NULL: whichever is ready. delay_s: as keys_confirm(). KNOT_ENOREADY. KNOT_ENOTSUP: the zone isn't
- * signed; errors of the key database. */
+ * signed; errors of the key database. With a manual policy nothing happens, but for a warning. */
 KNOT_MUST_USE knot_err_t signing_confirm(server_t *server, zone_t *zone, const zone_contents_t *contents,
 		const signing_dnskey_t *only, uint32_t delay_s);
 

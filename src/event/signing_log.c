@@ -194,6 +194,15 @@ void signing_log_keys(const zone_keys_env_t *env, const keys_set_t *set)
 	free(order);
 }
 
+void signing_log_submitted(const zone_keys_env_t *env, size_t count)
+{
+	size_t expected = env->policy->cds_publish == CONF_CDS_DOUBLE_DS ? 2 : 1;
+	if (count > expected) {
+		log_zone(LOG_WARNING, env->zone, "DNSSEC, published CDS/CDNSKEY records for too many (%zu) keys",
+				count);
+	}
+}
+
 /* ---- Offline KSK ---- */
 
 void signing_log_offline(const zone_keys_env_t *env, knot_err_t err, const sign_by_offline_t *offline)

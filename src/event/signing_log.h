@@ -30,6 +30,9 @@ void signing_log_notes(const zone_keys_env_t *env, const keys_outcome_t *outcome
 /** A line for each key, in the order in which they are published. */
 void signing_log_keys(const zone_keys_env_t *env, const keys_set_t *set);
 
+/** More CDS and CDNSKEY records than a rollover has. count: keys of which there are some. */
+void signing_log_submitted(const zone_keys_env_t *env, size_t count);
+
 /** What came of the search for records that were signed offline. offline: those that are used, to be told; NULL: not.
  */
 void signing_log_offline(const zone_keys_env_t *env, knot_err_t err, const sign_by_offline_t *offline);

@@ -620,6 +620,18 @@ static knot_err_t zone_keys_reserve_opened(zone_keys_t *keys)
 	return keys->opened != NULL ? KNOT_OK : KNOT_ENOMEM;
 }
 
+bool zone_keys_drop_unusable(const zone_keys_env_t *env, zone_keys_t *keys, uint16_t *ret_tag)
+{
+	for (size_t i = 0; i < keys->set.count && env->policy->has_nsec3; i++) {
+		if (keys->set.keys[i].algorithm == DNSSEC_RSASHA1) {
+			*ret_tag = keys->set.keys[i].tag;
+			keys_set_remove(&keys->set, i);
+			return true;
+		}
+	}
+	return false;
+}
+
 knot_err_t zone_keys_open(const zone_keys_env_t *env, zone_keys_t *keys)
 {
 	const keys_set_t *set = &keys->set;

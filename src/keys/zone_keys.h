@@ -90,6 +90,10 @@ uint64_t zone_keys_salt_due(const zone_keys_env_t *env, const zone_keys_t *keys)
 KNOT_MUST_USE knot_err_t zone_keys_save(const zone_keys_env_t *env, zone_keys_t *keys, const conf_policy_times_t *times,
 		const keys_outcome_t *outcome);
 
+/** Take the next key out of the list that can't be used with the policy's NSEC3: RSASHA1 (RFC 5155 2). Neither the
+ * database nor a keystore changes. False: there is none left. */
+bool zone_keys_drop_unusable(const zone_keys_env_t *env, zone_keys_t *keys, uint16_t *ret_tag);
+
 /** Get the private keys that sign now. KNOT_EKEYSET, KNOT_ENOSIGNKEYS: of keys_check(). KNOT_ENOPRIVATEKEY: one is in
  * no store, and others of dnssec_store_open() and dnssec_store_get(), of the first store in the list that fails;
  * keys->reason says which key and store. Another store that has the key is as good. */

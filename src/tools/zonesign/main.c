@@ -215,6 +215,9 @@ static knot_err_t zonesign_get_keys(zonesign_t *sign)
 		zone_keys_done(&sign->keys);
 		err = zonesign_take_keys(sign);
 	}
+	for (uint16_t tag; err == KNOT_OK && zone_keys_drop_unusable(&sign->env, &sign->keys, &tag);) {
+		zonesign_say("warning", "[%s] DNSSEC, key %u cannot be used with NSEC3", sign->params->zone, tag);
+	}
 	return err == KNOT_OK ? zone_keys_open(&sign->env, &sign->keys) : err;
 }
 

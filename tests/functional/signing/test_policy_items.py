@@ -99,6 +99,36 @@ def test_revoked_key(make_knotd):
 
 
 @pytest.mark.ours
+def test_manual_submission(make_knotd):
+    """Under a manual policy only timers move keys, and several KSKs that wait for their DS records are worth a warning."""
+    daemon = make_knotd()
+    write(daemon)
+    (daemon.dir / "db").mkdir()
+    daemon.configure(zones=["example"], text=f"{ACL}policy:\n  - id: p\n    manual: on\ntemplate:\n  - id: default\n    acl: all\n    dnssec-signing: on\n    dnssec-policy: p\n    zonefile-sync: -1\n")
+    for words in (["ksk=yes", "active=0"], ["ksk=yes", "active=0"], []):
+        keymgr(daemon, "example.", "generate", "publish=-3h", *words)
+    daemon.start()
+    daemon.wait(lambda: serial(daemon) is not None, what="the zone")
+    daemon.wait_log(r"warning: \[example\.\] DNSSEC, published CDS/CDNSKEY records for too many \(2\) keys")
+    daemon.knotc("zone-ksk-submitted", "example")
+    daemon.wait_log(r"warning: \[example\.\] DNSSEC, ignoring KSK submission due to manual policy")
+    assert {key["active"] for key in json.loads(keymgr(daemon, "-j", "example.", "list")) if key["ksk"]} == {0}
+    assert "KSK submission, confirmed" not in daemon.log()
+
+
+def test_rsasha1_with_nsec3(make_knotd):
+    """RFC 5155 2: signers of that algorithm number use NSEC. Nothing is signed, so the zone isn't served."""
+    daemon = make_knotd()
+    write(daemon)
+    (daemon.dir / "db").mkdir()
+    daemon.configure(zones=["example"], text=f"{ACL}policy:\n  - id: p\n    algorithm: rsasha1\n    ksk-size: 1024\n    zsk-size: 1024\n    nsec3: on\ntemplate:\n  - id: default\n    acl: all\n    dnssec-signing: on\n    dnssec-policy: p\n    zonefile-sync: -1\n")
+    daemon.start()
+    daemon.wait_log(r"DNSSEC, key \d+ cannot be used with NSEC3", count=2)
+    daemon.wait_log(r"no keys for signing")
+    assert serial(daemon) is None
+
+
+@pytest.mark.ours
 @pytest.mark.parametrize("first, then", [("timer", "timer"), ("kasp", "timer"), ("timer", "kasp")])
 def test_last_serial(make_knotd, first, then):
     """The serial that was signed last is in the database of dnssec-metadata-db; without anything else, and after a change to the other one, the zone goes on from there."""
