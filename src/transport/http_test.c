@@ -196,7 +196,8 @@ static ssize_t server_on_read(nghttp2_session *session, int32_t id, uint8_t *roo
 	} else if (request->body_len > 0) {
 		memcpy(room, request->body + request->reply_sent, len);
 	} else {
-		memcpy(room, "got" + request->reply_sent, len);
+		static const char got[] = "got";
+		memcpy(room, got + request->reply_sent, len);
 	}
 	request->reply_sent += len;
 	*flags |= request->reply_sent == request->reply_len ? NGHTTP2_DATA_FLAG_EOF : 0;

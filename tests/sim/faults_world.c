@@ -682,14 +682,14 @@ sim_outcome_t sim_world_commit(sim_world_t *world, sim_zone_t *zone, sim_way_t w
 
 void sim_world_sweep(sim_world_t *world, sim_zone_t *zone)
 {
-	jobs_t *jobs = &world->server->jobs;
-	sys_mutex_lock(&jobs->lock);
-	entry_t *entry = server_find_entry(world->server, zone->origin);
+	server_t *server = world->server;
+	sys_mutex_lock(&server->jobs.lock);
+	entry_t *entry = server_find_entry(server, zone->origin);
 	MUST(entry != NULL);
 	entry->is_proven = false;
-	(void)jobs_plan(jobs, entry, EVENT_VALIDATE, sys_clock_ms(), 0);
-	sys_mutex_unlock(&jobs->lock);
-	server_wait_idle(world->server); /* what it finds is signed again at once */
+	(void)jobs_plan(&server->jobs, entry, EVENT_VALIDATE, sys_clock_ms(), 0);
+	sys_mutex_unlock(&server->jobs.lock);
+	server_wait_idle(server); /* what it finds is signed again at once */
 }
 
 knot_err_t sim_world_check(sim_world_t *world, const sim_zone_t *zone)
