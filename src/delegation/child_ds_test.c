@@ -554,7 +554,7 @@ static knot_bytes_t reply_of(const row_t *row, fault_t fault, uint16_t type, con
 {
 	static const uint8_t no_cds[] = { 0, 0, 0, 0, 0 }, no_cdnskey[] = { 0, 0, 3, 0, 0 };
 	uint8_t room[KEYS][DNSSEC_DS_MAX];
-	knot_bytes_t rdata[KEYS + 1];
+	knot_bytes_t rdata[KEYS + 1] = { { NULL, 0 } };
 	size_t count = 0;
 	bool is_cds = type == KNOT_TYPE_CDS, is_key = type == KNOT_TYPE_DNSKEY;
 	unsigned bits = is_key ? row->dnskey : is_cds ? row->cds : row->cdnskey;
