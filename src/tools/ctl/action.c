@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/tools/ctl/action.h"
 
-#include "src/tools/ctl/must.h"
+#include "src/tools/must.h"
 
 #include <stdarg.h>
 #include <stdint.h>

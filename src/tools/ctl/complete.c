@@ -3,7 +3,7 @@
 
 #include "libknot/rr/rrtype.h"
 #include "src/conf/schema.h"
-#include "src/tools/ctl/must.h"
+#include "src/tools/must.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -20,7 +20,6 @@ typedef struct {
 	const complete_source_t *source;
 	const action_t *action;
 	candidates_t *found;
-	size_t stem_len;
 	bool is_txn;         /* the action works on a configuration transaction */
 	knot_ctl_idx_t item; /* which item of the units becomes a candidate */
 } completer_t;
@@ -29,70 +28,12 @@ typedef struct {
 
 static void complete_set_stem(completer_t *c, const char *text, size_t len)
 {
-	free(c->found->stem);
-	c->found->stem = must(strndup(text, len));
-	c->stem_len = len;
+	candidates_set_stem(c->found, text, len);
 }
 
 static void complete_add_word(completer_t *c, const char *word)
 {
-	candidates_t *found = c->found;
-	if (strncmp(word, found->stem, c->stem_len) != 0 || found->count == COMPLETE_MAX) {
-		return;
-	}
-	if (found->count == found->max) {
-		found->max = 2 * found->max + 16;
-		found->words = must(realloc(found->words, found->max * sizeof(char *)));
-	}
-	found->words[found->count++] = must(strdup(word));
-}
-
-static int complete_compare_words(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static void complete_sort_words(candidates_t *found)
-{
-	if (found->count < 2) {
-		return;
-	}
-	qsort(found->words, found->count, sizeof(char *), complete_compare_words);
-	size_t kept = 1;
-	for (size_t i = 1; i < found->count; i++) {
-		if (strcmp(found->words[kept - 1], found->words[i]) == 0) {
-			free(found->words[i]);
-		} else {
-			found->words[kept++] = found->words[i];
-		}
-	}
-	found->count = kept;
-}
-
-void candidates_free(candidates_t *found)
-{
-	for (size_t i = 0; i < found->count; i++) {
-		free(found->words[i]);
-	}
-	free(found->words);
-	free(found->stem);
-	*found = (candidates_t){ 0 };
-}
-
-size_t candidates_shared(const candidates_t *found)
-{
-	if (found->count == 0) {
-		return 0;
-	}
-	size_t shared = strlen(found->words[0]);
-	for (size_t i = 1; i < found->count; i++) {
-		size_t len = 0;
-		while (len < shared && found->words[i][len] == found->words[0][len]) {
-			len++;
-		}
-		shared = len;
-	}
-	return shared;
+	candidates_add(c->found, word);
 }
 
 /* ---- Names from the server or the configuration ---- */
@@ -620,6 +561,6 @@ void complete(const complete_line_t *line, const complete_source_t *source, cand
 		}
 	}
 	free(typed);
-	complete_sort_words(&found);
+	candidates_sort(&found);
 	*ret_found = found;
 }

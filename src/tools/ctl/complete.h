@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "src/tools/candidates.h"
 #include "src/tools/ctl/action.h"
 
 /** Gets the units of a reply. */
@@ -22,28 +23,5 @@ typedef struct {
 	void *ctx;
 } complete_source_t;
 
-/** A line that was cut into words, and where the cursor is. */
-typedef struct {
-	const char *const *words;
-	size_t count;
-	size_t at;     /* word of the cursor; `count`: a new one */
-	size_t offset; /* bytes of that word before the cursor */
-} complete_line_t;
-
-enum { COMPLETE_MAX = 10000 };
-
-/** Candidates, sorted and without duplicates. */
-typedef struct {
-	char **words; /* owned; what replaces `stem` */
-	size_t count, max;
-	char *stem;      /* owned; the part of the word before the cursor that all `words` begin with */
-	const char *end; /* what follows a word that is the only one: " ", "]", ... */
-} candidates_t;
-
 /** Find what fits. ret_found: free with candidates_free(). */
 void complete(const complete_line_t *line, const complete_source_t *source, candidates_t *ret_found);
-
-void candidates_free(candidates_t *found);
-
-/** Bytes that all candidates share, at least those of the stem. 0: there are none. */
-size_t candidates_shared(const candidates_t *found);

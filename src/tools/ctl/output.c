@@ -2,7 +2,7 @@
 #include "src/tools/ctl/output.h"
 
 #include "src/tools/ctl/message.h"
-#include "src/tools/ctl/must.h"
+#include "src/tools/must.h"
 
 #include <string.h>
 

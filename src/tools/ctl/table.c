@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/tools/ctl/table.h"
 
-#include "src/tools/ctl/must.h"
+#include "src/tools/must.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  */
 #include "src/tools/ctl/top_screen.h"
 
-#include "src/tools/ctl/must.h"
+#include "src/tools/must.h"
 #include "src/tools/grid.h"
 
 #include <stdlib.h>

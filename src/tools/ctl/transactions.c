@@ -2,7 +2,7 @@
 #include "src/tools/ctl/transactions.h"
 
 #include "libknot/name/name.h"
-#include "src/tools/ctl/must.h"
+#include "src/tools/must.h"
 
 #include <assert.h>
 #include <string.h>

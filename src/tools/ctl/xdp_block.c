@@ -5,7 +5,7 @@
  */
 #include "src/tools/ctl/knotc.h"
 #include "src/tools/ctl/message.h"
-#include "src/tools/ctl/must.h"
+#include "src/tools/must.h"
 
 #include <assert.h>
 #include <errno.h>

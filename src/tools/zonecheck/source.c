@@ -3,7 +3,7 @@
 
 #include "libknot/rr/rrtype.h"
 #include "libknot/text/zonefile.h"
-#include "src/tools/ctl/must.h"
+#include "src/tools/must.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/tools/zoneimage/report.h"
 
-#include "src/tools/ctl/must.h"
+#include "src/tools/must.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "src/tools/ctl/columns.h"
+#include "src/tools/columns.h"
 
 #include "libknot/base/err.h"
 
