@@ -93,21 +93,25 @@ void present_record_put(present_text_t *text, const present_style_t *style, pres
 
 /* ---- Sections ---- */
 
-/* What sections are called; UPDATE has other ones (RFC 2136 2). */
-static const char *const message_sections[2][4] = {
-	{ "QUESTION", "ANSWER", "AUTHORITY", "ADDITIONAL" },
-	{ "ZONE", "PREREQ", "UPDATE", "ADDITIONAL" },
+/* What sections are called where they are counted, and above them; UPDATE has other ones (RFC 2136 2). */
+static const struct {
+	const char *count, *heading;
+} message_sections[2][4] = {
+	{ { "QUERY", "QUESTION SECTION" }, { "ANSWER", "ANSWER SECTION" }, { "AUTHORITY", "AUTHORITY SECTION" },
+			{ "ADDITIONAL", "ADDITIONAL SECTION" } },
+	{ { "ZONE", "ZONE SECTION" }, { "PREREQ", "PREREQUISITE SECTION" }, { "UPDATE", "UPDATE SECTION" },
+			{ "ADDITIONAL", "ADDITIONAL DATA" } },
 };
 
-static const char *message_section_name(uint16_t flags, knot_section_t section)
+static bool message_is_update(uint16_t flags)
 {
-	return message_sections[present_flags_opcode(flags) == KNOT_OPCODE_UPDATE][section];
+	return present_flags_opcode(flags) == KNOT_OPCODE_UPDATE;
 }
 
-static void message_put_heading(present_text_t *text, const present_style_t *style, const char *name, const char *more)
+static void message_put_heading(present_text_t *text, const present_style_t *style, const char *name)
 {
 	if (style->shows & PRESENT_COMMENTS) {
-		present_text_format(text, "\n;; %s %sSECTION:\n", name, more);
+		present_text_format(text, "\n;; %s:\n", name);
 	}
 }
 
@@ -155,7 +159,8 @@ static void message_put_sections(present_text_t *text, const present_style_t *st
 		}
 		if (headed != (int)rr.section) {
 			headed = (int)rr.section;
-			message_put_heading(text, style, message_section_name(message->flags, rr.section), "");
+			message_put_heading(text, style,
+					message_sections[message_is_update(message->flags)][rr.section].heading);
 		}
 		if (is_question) {
 			message_put_question(text, style, &rr);
@@ -191,18 +196,22 @@ static void message_put_flags(present_text_t *text, uint16_t flags)
 	}
 }
 
+const char *present_status(const present_message_t *message, char ret_text[static PRESENT_CODE_MAX])
+{
+	bool is_of_tsig = message->has_tsig && (message->flags & KNOT_RCODE_MASK) == KNOT_RCODE_NOTAUTH &&
+			  message->rcode == message->tsig.error;
+	return is_of_tsig ? present_tsig_error(message->rcode) : present_rcode(message->rcode, ret_text);
+}
+
 static void message_put_header(present_text_t *text, const present_message_t *message)
 {
 	char opcode[PRESENT_CODE_MAX], rcode[PRESENT_CODE_MAX];
 	present_text_format(text, ";; ->>HEADER<<- opcode: %s; status: %s; id: %u\n;; Flags:%s",
-			present_opcode(present_flags_opcode(message->flags), opcode),
-			present_rcode(message->rcode, rcode), message->id, message->flags & MESSAGE_FLAGS ? "" : " ");
+			present_opcode(present_flags_opcode(message->flags), opcode), present_status(message, rcode),
+			message->id, message->flags & MESSAGE_FLAGS ? "" : " ");
 	message_put_flags(text, message->flags);
 	for (unsigned i = 0; i < 4; i++) {
-		present_text_format(text, "; %s: %u",
-				i == 0 && present_flags_opcode(message->flags) != KNOT_OPCODE_UPDATE
-						? "QUERY"
-						: message_section_name(message->flags, (knot_section_t)i),
+		present_text_format(text, "; %s: %u", message_sections[message_is_update(message->flags)][i].count,
 				message->counts[i]);
 	}
 	present_text_char(text, '\n');
@@ -238,7 +247,7 @@ void present_tsig_put(present_text_t *text, const present_style_t *style, const 
 	const knot_tsig_t *tsig = &message->tsig;
 	char name[KNOT_NAME_TEXT_MAX + 32], type[KNOT_TYPE_TEXT_MAX];
 	const char gap = message_gap(style);
-	message_put_heading(text, style, "TSIG", "PSEUDO");
+	message_put_heading(text, style, "TSIG PSEUDOSECTION");
 	present_text_put(text, name, message_pad_owner(style, tsig->key, name));
 	if (style->shows & PRESENT_TTL) {
 		present_text_format(text, "0%c", gap);
@@ -265,7 +274,7 @@ static void message_put_head(present_text_t *text, const present_style_t *style,
 		message_put_header(text, message);
 	}
 	if ((style->shows & PRESENT_EDNS) && message->has_opt) {
-		message_put_heading(text, style, "EDNS", "PSEUDO");
+		message_put_heading(text, style, "EDNS PSEUDOSECTION");
 		if (style->shows & PRESENT_OPT_PRESENT) {
 			present_edns_put_line(text, style, message);
 		} else {

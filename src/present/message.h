@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "src/present/codes.h"
 #include "src/present/read.h"
 #include "src/present/style.h"
 #include "src/present/text.h"
@@ -34,6 +35,9 @@ typedef struct {
 	size_t owner_text_len;
 	char owner_text[KNOT_NAME_TEXT_MAX + 32];
 } present_columns_t;
+
+/** The name of a message's rcode, or of what is wrong with its TSIG. Returns ret_text or a static text. */
+const char *present_status(const present_message_t *message, char ret_text[static PRESENT_CODE_MAX]);
 
 /** All but the foot. */
 void present_message_put(present_text_t *text, const present_style_t *style, const present_message_t *message);

@@ -79,7 +79,7 @@ static const struct {
 			";; ->>HEADER<<- opcode: UPDATE; status: NOERROR; id: 4660\n"
 			";; Flags: ; ZONE: 1; PREREQ: 1; UPDATE: 1; ADDITIONAL: 0\n\n"
 			";; ZONE SECTION:\n;; example.            \t\tIN\tSOA\n\n"
-			";; PREREQ SECTION:\nexample.            \t0\tANY\tANY\n\n"
+			";; PREREQUISITE SECTION:\nexample.            \t0\tANY\tANY\n\n"
 			";; UPDATE SECTION:\nexample.            \t0\tNONE\tA\t192.0.2.1\n" },
 	{ "TSIG",
 			TEST_HEADER("8000", "0000000000000001") "026b3100"

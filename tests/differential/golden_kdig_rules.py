@@ -149,9 +149,11 @@ def all_flags(line, result):
 def update_sections(line, result):
     if "opcode-5" not in line:
         return result
+    result = changed(result, r"^;; ADDITIONAL DATA:", ";; ADDITIONAL SECTION:")
     for ours, theirs in (("ZONE", "QUERY"), ("PREREQ", "ANSWER"), ("UPDATE", "AUTHORITY")):
         result = changed(result, rf"(?<=; ){ours}(?=: \d)", theirs)
-        result = changed(result, rf"^;; {ours} SECTION", f";; {'QUESTION' if ours == 'ZONE' else theirs} SECTION")
+        heading = "PREREQUISITE" if ours == "PREREQ" else ours
+        result = changed(result, rf"^;; {heading} SECTION", f";; {'QUESTION' if ours == 'ZONE' else theirs} SECTION")
     return result
 
 

@@ -3,6 +3,7 @@
 
 #include "libknot/base/encode.h"
 #include "libknot/base/number.h"
+#include "src/tools/lookup/trust.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -171,16 +172,12 @@ static option_result_t options_set_tls_ca(option_context_t *context, bool is_on,
 static option_result_t options_set_tls_pin(option_context_t *context, bool is_on, const char *value)
 {
 	transport_trust_params_t *tls = options_own_tls(context);
-	knot_base64_state_t state = { 0 };
-	uint8_t pin[TRANSPORT_PIN_LEN + 3];
-	size_t len;
+	uint8_t pin[TRANSPORT_PIN_LEN];
 	if (!is_on) {
 		tls->pin_count = 0;
 		return OPTION_GOOD;
 	}
-	if (knot_base64_add(&state, knot_str_of(value), (knot_mut_bytes_t){ pin, sizeof(pin) }, &len) !=
-					KNOT_DECODE_OK ||
-			state.digit_count != 0 || len != TRANSPORT_PIN_LEN) {
+	if (!lookup_scan_pin(value, pin)) {
 		return OPTION_INVALID;
 	}
 	if (tls->pin_count == TRANSPORT_PINS_MAX) {

@@ -7,6 +7,7 @@
 #include "src/sys/clock.h"
 #include "src/tools/lookup/servers.h"
 #include "src/tools/lookup/trace.h"
+#include "src/tools/lookup/trust.h"
 #include "src/tools/lookup/validate.h"
 
 #include <inttypes.h>
@@ -314,16 +315,6 @@ static exchange_kind_t ask_kind(const lookup_query_t *query)
 	return query->is_tcp || (is_transfer && !query->is_udp) ? EXCHANGE_TCP : EXCHANGE_UDP;
 }
 
-static void ask_note(void *context, transport_note_level_t level, const char *text)
-{
-	lookup_t *lookup = context;
-	if (level == TRANSPORT_NOTE_WARNING) {
-		lookup_warn(lookup, "%s", text);
-	} else if (level == TRANSPORT_NOTE_DEBUG || lookup->debug > 1) {
-		lookup_debug(lookup, "%s", text);
-	}
-}
-
 /** A query on its way to one server. */
 typedef struct {
 	lookup_t *lookup;
@@ -336,42 +327,6 @@ typedef struct {
 	uint8_t cookie[LOOKUP_COOKIE_CLIENT_LEN + LOOKUP_COOKIE_SERVER_MAX];
 	uint8_t cookie_len;
 } attempt_t;
-
-/* What certificates are verified by. Queries in a row mostly have the same: files are read once. False: they can't be.
- */
-static bool ask_trust(lookup_t *lookup, const lookup_query_t *query)
-{
-	if (query->tls == lookup->trust_params && (query->tls == NULL || lookup->trust != NULL)) {
-		return true;
-	}
-	exchange_free(lookup->kept); /* it may use the old one */
-	lookup->kept = NULL;
-	transport_trust_free(lookup->trust);
-	lookup->trust = NULL;
-	lookup->trust_params = query->tls;
-	if (query->tls == NULL) {
-		return true;
-	}
-	transport_trust_params_t params = *query->tls;
-	params.uses_system_ca |= query->hostname != NULL && params.ca_file_count == 0;
-	params.is_strict = params.uses_system_ca || params.ca_file_count > 0;
-	return transport_trust_new(&params, ask_note, lookup, &lookup->trust) == KNOT_OK;
-}
-
-/* The name that a strict server has to prove: what was said, or that by which it was called. */
-static const char *ask_hostname(const lookup_query_t *query, const lookup_host_t *host)
-{
-	static char name[256];
-	bool is_named = query->hostname == NULL && query->tls != NULL &&
-			(query->tls->uses_system_ca || query->tls->ca_file_count > 0) &&
-			host->host_len < sizeof(name) && host->host_len > 0 && host->host[0] != '/';
-	if (!is_named) {
-		return query->hostname;
-	}
-	memcpy(name, host->host, host->host_len);
-	name[host->host_len] = '\0';
-	return name;
-}
 
 static exchange_params_t ask_params(const attempt_t *attempt)
 {
@@ -388,11 +343,11 @@ static exchange_params_t ask_params(const attempt_t *attempt)
 		.proxy_source = query->proxy_source,
 		.proxy_destination = query->proxy_destination,
 		.trust = is_encrypted ? lookup->trust : NULL,
-		.hostname = is_encrypted ? ask_hostname(query, attempt->host) : NULL,
+		.hostname = is_encrypted ? lookup_hostname(query, attempt->host) : NULL,
 		.sni = query->sni,
 		.http = { query->uses_http_get, query->http_authority != NULL ? query->http_authority : query->hostname,
 				query->http_path },
-		.note = ask_note,
+		.note = lookup_note,
 		.note_ctx = lookup,
 	};
 }
@@ -465,7 +420,7 @@ static bool ask_attempt(attempt_t *attempt, ask_result_t *ret_result)
 			    query->key != NULL ? &chain : NULL, sys_clock_wall(), &question)) {
 		return false;
 	}
-	bool is_trusted = !is_encrypted || ask_trust(lookup, query);
+	bool is_trusted = !is_encrypted || lookup_trust(lookup, query);
 	exchange_params_t params = ask_params(attempt);
 	ask_t ask = {
 		.lookup = lookup,
