@@ -455,6 +455,7 @@ class ScriptedServer:
         self.tcp.listen(64)
         self.is_stopped = False
         self.connections = 0    # over TCP, so far
+        self.received = []      # ("UDP" or "TCP", message)
         for loop_of in (self.serve_udp, self.serve_tcp):
             threading.Thread(target=loop_of, daemon=True).start()
 
@@ -472,9 +473,11 @@ class ScriptedServer:
             threading.Thread(target=self.reply_udp, args=(wire, client), daemon=True).start()
 
     def reply_udp(self, wire, client):
+        self.received.append(("UDP", wire))
         for delay, reply in answer(wire, False)[0]:
             time.sleep(delay)    # what the name asks for
-            self.udp.sendto(reply[:60000], client)
+            if not self.is_stopped:
+                self.udp.sendto(reply[:60000], client)
 
     def serve_tcp(self):
         while not self.is_stopped:
@@ -503,6 +506,7 @@ class ScriptedServer:
                     wire = head and self.receive(conn, struct.unpack("!H", head)[0])
                     if not wire:
                         return
+                    self.received.append(("TCP", wire))
                     replies, is_closed = answer(wire, True)
                     for delay, reply in replies:
                         time.sleep(delay)    # what the name asks for
