@@ -100,6 +100,13 @@ def test_planted(tree, name, file, old, new, said):
     assert status == 1 and said in out, out
 
 
+def test_two_of_one_name(tree):
+    (tree / "tests/doc").mkdir()
+    (tree / "tests/doc/test_it.py").write_text(TEST)
+    status, out = lint("tests", tree)
+    assert status == 1 and "tests/functional/test_it.py:1: tests/doc/test_it.py has the same name, by which pytest imports it" in out
+
+
 # file, what is in it, what is said; without an answer there is no fault
 ENGLISH = [
     ("README.md", "If a zone has an error:\nWho queries it gets SERVFAIL.\n", 'README.md:2: says "Who"; write "If you ...", or "Operators who ..."'),
