@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Guards what apt does with our packages beside those of Knot DNS 3.6: only the package knot itself is ever replaced, and only by bowline.
+"""Guards what apt does with our packages beside those of Knot DNS 3.6: bowline takes knot's place, each package of tools that of Knot's with
+the same tools, and nothing else is ever removed.
 
 A repository in a folder has empty packages: Knot 3.6's with their names and relations, ours with those of distro/deb/control. apt simulates
 with a state of its own; the machine's packages and lists are not looked at.
 """
 import gzip
-import pathlib
 import re
 import shutil
 import subprocess
@@ -27,6 +27,7 @@ def knot(version, soname):
         "knot": (version, depends + "Breaks: knot-dnsutils (<< 2.9.2-5)\n"),
         "knot-dnsutils": (version, depends + "Breaks: knot (<< 2.9.2-5)\nReplaces: knot (<< 2.9.2-5)\n"),
         "knot-dnssecutils": (version, depends + "Breaks: knot (<< 3.2.0-1)\n"),
+        "knot-host": (version, depends),
         "knot-module-geoip": (version, f"Depends: knot (= {version})\n"),
         f"libknot{soname}": (version, "Multi-Arch: same\n"),
         "libknot-dev": (version, depends),
@@ -112,38 +113,44 @@ def only(packages, *names):
     return {name: packages[name] for name in names}
 
 
-def without_dnssecutils():
-    """Ours but for the one that takes the place of tools of Knot DNS."""
-    return {name: package for name, package in ours().items() if name != "bowline-dnssecutils"}
+# Ours whose files have the names of files of Knot's.
+PLACES = {"bowline-dnsutils": "knot-dnsutils", "bowline-dnssecutils": "knot-dnssecutils", "bowline-host": "knot-host"}
+LIBRARIES = ("libknot17", "libknot-dev", "python3-libknot")
 
 
-TOOLS = ("knot-dnsutils", "knot-dnssecutils", "libknot17", "libknot-dev", "python3-libknot")
+def without_tools():
+    """Ours but for those that take the place of tools of Knot DNS."""
+    return {name: package for name, package in ours().items() if name not in PLACES}
 
 
 def test_in_place_of_knot(apt):
-    """All of ours on a machine with all of Knot 3.6's: the package knot goes, and a plug-in of it; nothing else but what bowline-dnssecutils is for."""
+    """All of ours on a machine with all of Knot 3.6's: the package knot goes, and a plug-in of it; the tools when ours are wanted."""
     apt.installed(knot(NEW, 17))
-    assert apt.changes("install", *without_dnssecutils()) == {"Inst": sorted(without_dnssecutils()), "Remv": ["knot", "knot-module-geoip"]}
-    assert apt.changes("install", *ours()) == {"Inst": sorted(ours()), "Remv": ["knot", "knot-dnssecutils", "knot-module-geoip"]}
+    assert apt.changes("install", "--no-install-recommends", *without_tools()) == {"Inst": sorted(without_tools()), "Remv": ["knot", "knot-module-geoip"]}
+    assert apt.changes("install", *ours()) == {"Inst": sorted(ours()), "Remv": sorted(["knot", "knot-module-geoip", *PLACES.values()])}
 
 
 def test_beside_the_tools(apt):
-    apt.installed(only(knot(NEW, 17), *TOOLS))
-    assert apt.changes("install", *without_dnssecutils()) == {"Inst": sorted(without_dnssecutils()), "Remv": []}
+    tools = (*PLACES.values(), *LIBRARIES)
+    apt.installed(only(knot(NEW, 17), *tools))
+    assert apt.changes("install", "--no-install-recommends", *without_tools()) == {"Inst": sorted(without_tools()), "Remv": []}
 
 
 def test_tools_afterwards(apt):
     """The other order."""
-    apt.installed(without_dnssecutils())
-    assert apt.changes("install", *TOOLS) == {"Inst": sorted(TOOLS), "Remv": []}
+    tools = (*PLACES.values(), *LIBRARIES)
+    apt.installed(without_tools())
+    assert apt.changes("install", *tools) == {"Inst": sorted(tools), "Remv": []}
 
 
-def test_dnssec_tools_either_way(apt):
-    """bowline-dnssecutils and knot-dnssecutils have files of the same names: one takes the other's place."""
+@pytest.mark.parametrize("mine", sorted(PLACES))
+def test_tools_either_way(apt, mine):
+    """Packages with files of the same names: one takes the other's place, and the server stays."""
+    knots = PLACES[mine]
     apt.installed(ours())
-    assert apt.changes("install", "knot-dnssecutils") == {"Inst": ["knot-dnssecutils", "libknot17"], "Remv": ["bowline-dnssecutils"]}
-    apt.installed(only(knot(NEW, 17), "knot-dnssecutils", "libknot17"))
-    assert apt.changes("install", "bowline-dnssecutils") == {"Inst": ["bowline-dnssecutils"], "Remv": ["knot-dnssecutils"]}
+    assert apt.changes("install", knots) == {"Inst": [knots, "libknot17"], "Remv": [mine]}
+    apt.installed(only(knot(NEW, 17), knots, "libknot17"))
+    assert apt.changes("install", "--no-install-recommends", mine) == {"Inst": [mine], "Remv": [knots]}
 
 
 @pytest.mark.parametrize("verb", ["upgrade", "dist-upgrade"])
@@ -151,13 +158,13 @@ def test_upgrades_leave_ours(apt, verb):
     """Knot's repository is configured, with higher versions of everything: ours stay, its tools are upgraded."""
     apt.installed(ours())
     assert apt.changes(verb) == {"Inst": [], "Remv": []}
-    apt.installed(ours(), only(knot(OLD, 15), "knot-dnsutils", "libknot15"))
+    apt.installed(without_tools(), only(knot(OLD, 15), "knot-dnsutils", "libknot15"))
     assert apt.changes("dist-upgrade") == {"Inst": ["knot-dnsutils", "libknot17"], "Remv": []}
 
 
 def test_back(apt):
     """Operators who want knot again get it, and keep our other packages."""
-    apt.installed(ours(), only(knot(NEW, 17), "knot-dnsutils", "libknot17"))
+    apt.installed(without_tools(), only(knot(NEW, 17), "knot-dnsutils", "libknot17"))
     assert apt.changes("install", "knot") == {"Inst": ["knot"], "Remv": ["bowline"]}
 
 
@@ -168,8 +175,8 @@ def test_other_packages_do_not_take_us_for_knot(apt):
     assert "bowline : Conflicts: knot" in out
 
 
-def test_no_file_of_the_library_has_a_name_of_knots(apt):
-    for name in ("libbowline0", "libbowline-dev", "bowline-dnsutils", "bowline-doc"):
-        for path in list((TOP / "distro/deb").glob(f"{name}.install")) + list((TOP / "distro/deb").glob(f"{name}.docs")):
-            for line in pathlib.Path(path).read_text().split("\n"):
-                assert re.search(r"bowline|kzoneimage|^doc/html$|^$", line), f"{path.name}: {line}"
+def test_no_file_of_the_library_has_a_name_of_knots():
+    for name in ("libbowline0", "libbowline-dnssec0", "libbowline-dev", "bowline-doc"):
+        for path in [*(TOP / "distro/deb").glob(f"{name}.install"), *(TOP / "distro/deb").glob(f"{name}.docs")]:
+            for line in path.read_text().split("\n"):
+                assert re.search(r"bowline|^doc/html$|^$", line), f"{path.name}: {line}"
