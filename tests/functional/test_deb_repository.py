@@ -6,6 +6,7 @@ A repository in a folder has empty packages: Knot 3.6's with their names and rel
 with a state of its own; the machine's packages and lists are not looked at.
 """
 import gzip
+import pathlib
 import re
 import shutil
 import subprocess
@@ -180,3 +181,30 @@ def test_no_file_of_the_library_has_a_name_of_knots():
         for path in [*(TOP / "distro/deb").glob(f"{name}.install"), *(TOP / "distro/deb").glob(f"{name}.docs")]:
             for line in path.read_text().split("\n"):
                 assert re.search(r"bowline|^doc/html$|^$", line), f"{path.name}: {line}"
+
+
+def installed_paths():
+    """(package, path or folder) of all lines of distro/deb/*.install that say what `make install` has put there."""
+    for path in sorted((TOP / "distro/deb").glob("*.install")):
+        for line in path.read_text().split("\n"):
+            if line and not line.startswith("debian/"):
+                yield path.stem, line
+
+
+def test_no_file_is_in_two_packages():
+    """dpkg would refuse to install both: neither the same line, nor one below a folder of another."""
+    lines = list(installed_paths())
+    twice = [(one, path, other, below) for one, path in lines for other, below in lines if (one, path) != (other, below) and f"{below}/".startswith(f"{path}/")]
+    assert len(lines) > 40 and not twice
+
+
+def test_completion_is_in_the_package_of_its_program():
+    """For each shell that there is a file for."""
+    lines = dict((path, package) for package, path in installed_paths())
+    programs = {pathlib.PurePath(path).name: package for path, package in lines.items() if re.match("usr/s?bin/", path)}
+    files = list((TOP / "distro/completion").iterdir())
+    assert len(files) > 15
+    for file in files:
+        name = file.stem.lstrip("_")
+        path = {".bash": f"bash-completion/completions/{name}", ".fish": f"fish/vendor_completions.d/{name}.fish", "": f"zsh/vendor-completions/_{name}"}[file.suffix]
+        assert lines.get(f"usr/share/{path}") == programs[name], file.name
