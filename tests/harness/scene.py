@@ -17,7 +17,8 @@ from .net import Pair, make_or_close
 from .server import BUILD, TOP, built, library
 from .waiting import PATIENCE, wait_until
 
-PROGRAMS = (("knotd", "knotd"), ("knotc", "tools"), ("kzoneimage", "tools"), ("kzonecheck", "tools"), ("kzonesign", "tools"), ("keymgr", "tools"), ("kxdpgun", "tools"))
+PROGRAMS = (("knotd", "knotd"), ("knotc", "tools"), ("kzoneimage", "tools"), ("kzonecheck", "tools"), ("kzonesign", "tools"), ("keymgr", "tools"), ("kxdpgun", "tools"),
+            ("kdig", "tools"), ("khost", "tools"), ("knsupdate", "tools"))
 UNIT = TOP / "distro" / "knot.service"
 # What a build with --prefix=/usr/local names, and what packages name.
 NAMES = (("/usr/local/etc/knot", "/etc/knot"), ("/usr/local/var/run/knot", "/run/knot"), ("/usr/local/var/lib/knot", "/var/lib/knot"),
