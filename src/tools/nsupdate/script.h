@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * The commands of knsupdate: lines in, an update and what to do with it out. One table has them all; help, completion
- * and the manual page are made of its rows.
+ * The commands of knsupdate: lines in, an update and what to do with it out. One table has them all; help and
+ * completion are made of its rows, and a test looks for each in the manual page.
  *
  * Pure: what a line asks to be shown, sent or ended is returned, and the caller does it. A script has what earlier
  * lines have said. One thread.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Guards completion of knotc, keymgr, kjournalprint, kzonecheck and kzonesign by shells: what bash, fish and zsh offer comes from the same tables as the prompt's, with zones of the server."""
+"""Guards completion of knotc, keymgr, kjournalprint, knsupdate, kzonecheck and kzonesign by shells: what bash, fish and zsh offer comes from the same tables as the prompt's, with zones of the server."""
 import os
+import re
 import shutil
 import subprocess
 
@@ -148,6 +149,20 @@ def test_zone_tools(directory, complete):
     assert complete("-c", f"{directory}/one.z", program="kzonesign") == [f"{directory}/one.zone"]
 
 
+def test_knsupdate(directory, complete):
+    (directory / "one.txt").write_text("")
+    assert complete(f"{directory}/one.t", program="knsupdate") == [f"{directory}/one.txt"]
+    assert complete("-k", f"{directory}/one.t", program="knsupdate") == [f"{directory}/one.txt"]
+    assert complete("-p", "", program="knsupdate") == []
+    assert sorted(word.split("\t")[0] for word in complete("--t", program="knsupdate")) == ["--tcp", "--timeout", "--tls", "--tsig", "--tsigfile"]
+
+
+def test_all_options_of_knsupdate(directory, complete):
+    """Each shell has those of the help."""
+    text = subprocess.run([built("knsupdate", "tools"), "-h"], capture_output=True, text=True, check=True, timeout=20 * PATIENCE).stdout
+    assert sorted(word.split("\t")[0] for word in complete("--", program="knsupdate")) == sorted(re.findall(r"--[a-z]+", text))
+
+
 @pytest.fixture
 def zsh(directory):
     """zsh at its prompt with the function where it looks for functions; cleared before each line."""
@@ -199,5 +214,16 @@ def test_zsh_keymgr(keys, zsh):
         zsh.press("C-u", "C-l")
         zsh.wait(r"\Ashell>\Z")
         zsh.type(f"keymgr {typed}")
+        zsh.press("Tab")
+        zsh.wait(shown)
+
+
+def test_zsh_knsupdate(directory, zsh):
+    (directory / "one.txt").write_text("")
+    for typed, shown in ((f"{directory}/one", r"/one\.txt$"), (f"-k {directory}/one", r"/one\.txt$"), (f"-A{directory}/one", r"/one\.txt$"),
+                         (f"--ca={directory}/one", r"/one\.txt$"), ("--tim", r"--timeout$")):
+        zsh.press("C-u", "C-l")
+        zsh.wait(r"\Ashell>\Z")
+        zsh.type(f"knsupdate {typed}")
         zsh.press("Tab")
         zsh.wait(shown)
