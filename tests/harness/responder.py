@@ -8,6 +8,8 @@ import dns.flags
 import dns.message
 import dns.rrset
 
+SO_RCVBUFFORCE = 33     # Python has no name for it
+
 
 def answer_with(address):
     """Reply to a query with one A record of its name."""
@@ -25,7 +27,10 @@ class Responder:
     def __init__(self, script):
         self.script, self.count = script, 0
         self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
+        try:
+            self.sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20)
+        except PermissionError:
+            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
         self.sock.bind(("127.0.0.1", 0))
         self.sock.settimeout(0.1)
         self.port = self.sock.getsockname()[1]

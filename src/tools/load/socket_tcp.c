@@ -39,7 +39,7 @@ typedef struct {
 	tcp_conn_t *conns; /* owned */
 	uint32_t count;
 	uint32_t free_first, idle_first;
-	uint32_t open;
+	uint32_t busy;             /* connections whose query isn't answered */
 	uint32_t swept;            /* where the next look for queries that were given up begins */
 	uint8_t bytes[STREAM_MAX]; /* of one read */
 } tcp_t;
@@ -69,7 +69,6 @@ static void socket_tcp_end(tcp_t *t, uint32_t index)
 	free(c->in);
 	*c = (tcp_conn_t){ .fd = -1, .next = t->free_first };
 	t->free_first = index;
-	t->open--;
 }
 
 static void socket_tcp_close(tcp_t *t)
@@ -90,6 +89,7 @@ static void socket_tcp_fail(tcp_t *t, uint32_t index, bool is_reset)
 	worker_t *w = &t->lane->worker;
 	tcp_conn_t *c = &t->conns[index];
 	if (!c->is_idle) {
+		t->busy--;
 		(void)flight_give_up(&w->flight, c->number);
 		worker_add(&w->counts.refused, 1);
 	}
@@ -143,7 +143,6 @@ static bool socket_tcp_take_conn(tcp_t *t, uint32_t *ret_index)
 	}
 	t->free_first = t->conns[index].next;
 	t->conns[index] = (tcp_conn_t){ .fd = fd };
-	t->open++;
 	worker_add(&t->lane->worker.counts.opened, 1);
 	*ret_index = index;
 	return true;
@@ -164,6 +163,7 @@ static unsigned socket_tcp_send(tcp_t *t)
 		c->sent_ns = now_ns;
 		c->out_len = (uint16_t)query.len;
 		c->out_sent = 0;
+		t->busy++;
 		c->transfer = (worker_transfer_t){ 0 };
 		socket_tcp_write(t, index);
 		count++;
@@ -175,6 +175,7 @@ static unsigned socket_tcp_send(tcp_t *t)
 static void socket_tcp_answered(tcp_t *t, uint32_t index)
 {
 	tcp_conn_t *c = &t->conns[index];
+	t->busy--;
 	if (t->lane->gun->options->mode == MODE_REUSE) {
 		c->is_idle = true;
 		c->next = t->idle_first;
@@ -335,7 +336,8 @@ void socket_tcp_run(lane_t *lane)
 	while (is_open) {
 		uint64_t now_ns = gun_now(lane->gun);
 		lane_phase_t phase = lane_phase(lane, now_ns, &last_ns);
-		if (phase == LANE_ENDS || lane->error[0] != '\0') {
+		bool is_over = phase == LANE_ENDS || (phase == LANE_RECEIVES && t->busy == 0);
+		if (is_over || lane->error[0] != '\0') {
 			break;
 		}
 		if (lane->worker.chains != NULL) {

@@ -49,7 +49,7 @@ def test_each_fault_has_its_count(directory):
         if kind == 2:
             return [(reply, 0), (reply, 0)]
         if kind == 3:
-            return [(reply, 1.2)] if number < 800 else []       # so that it comes before the end
+            return [(reply, 6)] if number < 300 else []     # so that it comes before the end
         if kind == 4:
             return [(bytes([reply[0] ^ 0x55]) + reply[1:], 0), (reply, 0)]
         if kind == 5:
@@ -61,11 +61,11 @@ def test_each_fault_has_its_count(directory):
         return [(reply, 0)]
 
     with Responder(script) as responder:
-        counts = shoot(directory, responder.port, "-t", 1, "-Q", 1000, "--timeout", 1, "-b", 1).counts
-    came = responder.count      # 1000, or less where the machine is busy
+        counts = shoot(directory, responder.port, "-t", 2.5, "-Q", 400, "--timeout", 5, "-b", 1).counts
+    came = responder.count
     of = [sum(number % 100 == kind for number in range(1, came + 1)) for kind in range(8)]
-    late = sum(number % 100 == 3 for number in range(1, min(came, 799) + 1))
-    assert counts["sent"] == came > 500
+    late = sum(number % 100 == 3 for number in range(1, min(came, 299) + 1))
+    assert counts["sent"] == came and gun.is_load(came, 1000, 1)
     assert counts["lost"] == of[1] + of[3] and counts["matched"] == came - counts["lost"]
     assert counts["late"] == late
     assert counts["duplicate"] == of[2]
@@ -79,9 +79,9 @@ def test_each_fault_has_its_count(directory):
 def test_wrong_answers_are_found(directory, every):
     bad = answer_with("192.0.2.8")
     with Responder(lambda number, query, wire: [((bad if number % every == 0 else good)(query).to_wire(), 0)]) as responder:
-        report = shoot(directory, responder.port, "-t", 1, "-Q", 2000, "--timeout", 5, "--verify", write_zone(directory), "--show-wrong", 5)
+        report = shoot(directory, responder.port, "-t", 2, "-Q", 500, "--timeout", 5, "--verify", write_zone(directory), "--show-wrong", 5)
     counts = report.counts
-    assert counts["matched"] == counts["verified"] == counts["sent"] >= 1000
+    assert counts["matched"] == counts["verified"] == counts["sent"] >= every
     assert counts["wrong"] == counts["sent"] // every
     shown = report.of("wrong_answer")
     assert len(shown) == min(5, counts["wrong"])
@@ -94,14 +94,16 @@ def test_pauses_are_seen_as_they_are(directory):
     begin = []
 
     def script(number, query, wire):
-        begin.append(time.monotonic()) if not begin else None
+        if not begin:
+            gun.go_first()
+            begin.append(time.monotonic())
         passed = (time.monotonic() - begin[0]) % 1
         if passed > 0.9:
             time.sleep(1 - passed)      # the pause that is measured
         return [(good(query).to_wire(), 0)]
 
     with Responder(script) as responder:
-        report = shoot(directory, responder.port, "-t", 5, "-Q", 500, "-b", 1, "--timeout", 5, "--latency", directory / "table")
+        report = shoot(directory, responder.port, "-t", 5, "-Q", 500, "-b", 1, "--timeout", 5, "--latency", directory / "table", goes_first=True)
     assert report.counts["matched"] == report.counts["sent"]
     # The load of the machine can only add: bounds are generous above, and tight below.
     assert report.latency["p50"] < 50e6
@@ -119,9 +121,9 @@ def test_real_server(make_knotd, directory, protocol):
     daemon.configure(zones=["example"])
     daemon.start()
     queries = write_queries(directory, "".join(f"h{n}.example A\nno{n}.example TXT D\n" for n in range(500)))
-    report = gun.load("--sockets", "--threads", 2, *protocol, "-t", 1, "-Q", 2000, "--timeout", 5, "--verify", daemon.dir / "example.zone", "--zipf", 1,
+    report = gun.load("--sockets", "--threads", 2, *protocol, "-t", 1, "-Q", 2000, "--timeout", 10, "--verify", daemon.dir / "example.zone", "--zipf", 1,
                       queries=queries, target=f"127.0.0.1@{daemon.port}")
-    assert report.counts["matched"] == report.counts["verified"] == report.counts["sent"] >= 1000
+    assert report.counts["matched"] == report.counts["verified"] == report.counts["sent"] and gun.is_load(report.counts["sent"], 2000)
     assert report.counts["wrong"] == report.counts["lost"] == 0
     assert set(report.sum["response_rcodes"]) == {"NOERROR", "NXDOMAIN"}
 
@@ -134,13 +136,14 @@ def test_random_names(directory):
         return [(good(query).to_wire(), 0)]
 
     with Responder(script) as responder:
-        counts = shoot(directory, responder.port, "-t", 1, "-Q", 300, "--random", "r-").counts
-        assert counts["matched"] == counts["sent"]
+        counts = shoot(directory, responder.port, "-t", 1, "-Q", 300, "--timeout", 5, "--random", "r-").counts
+        assert counts["matched"] == counts["sent"] == len(seen) and gun.is_load(len(seen), 300)
         assert len(set(seen)) == len(seen) and all(name.startswith("r-") for name in seen)
         first = list(seen)
         seen.clear()
         shoot(directory, responder.port, "-t", 1, "-Q", 300, "--random", "r-")
-        assert seen == first        # the same seed
+        both = min(len(seen), len(first))       # a machine that is busy sends less in its second
+        assert both >= 30 and seen[:both] == first[:both]       # the same seed
         seen.clear()
         shoot(directory, responder.port, "-t", 1, "-Q", 300, "--random", "r-", "--seed", 2)
         assert not set(seen) & set(first)
@@ -148,7 +151,7 @@ def test_random_names(directory):
 
 def test_ramp(directory):
     with Responder(lambda number, query, wire: [(good(query).to_wire(), 0)] if number <= 450 else []) as responder:
-        report = shoot(directory, responder.port, "--ramp", "100:300:100:1", "--knee", "1:500", "-b", 1)
+        report = shoot(directory, responder.port, "--ramp", "100:300:100:1", "--knee", "1:4000", "--timeout", 5, "-b", 1, goes_first=True)
     steps = report.of("ramp_step")
     assert [(step["rate"], step["due"], step["good"]) for step in steps] == [(100, 100, True), (200, 200, True), (300, 300, False)]
     assert steps[2]["matched"] < 300
@@ -169,21 +172,23 @@ def pcap(times):
 
 def test_recordings(directory):
     path = directory / "queries.pcap"
-    path.write_bytes(pcap([1000, 1000.1, 1000.3, 1000.6]))
+    path.write_bytes(pcap([1000, 1000.5, 1001.5, 1003]))
     came = []
 
     def script(number, query, wire):
+        if not came:
+            gun.go_first()
         came.append((time.monotonic(), query.question[0].name.to_text()))
         return [(good(query).to_wire(), 0)]
 
     with Responder(script) as responder:
-        counts = shoot(directory, responder.port, "--pcap", "--times", "-t", 0.65, queries=path).counts
-        assert counts["sent"] == counts["matched"] == 5     # it begins again 0.6 s after its begin
+        counts = shoot(directory, responder.port, "--pcap", "--times", "-t", 3.4, queries=path, goes_first=True).counts
+        assert counts["sent"] == counts["matched"] == 5     # it begins again 3 s after its begin
         assert [name for _, name in came] == [f"h{n}.example." for n in (0, 1, 2, 3, 0)]
         gaps = [b[0] - a[0] for a, b in zip(came, came[1:])]
-        assert all(abs(gap - want) < 0.09 for gap, want in zip(gaps, [0.1, 0.2, 0.3, 0]))
-        counts = shoot(directory, responder.port, "--pcap", "-Q", 400, "-t", 0.5, queries=path).counts
-        assert counts["sent"] == counts["matched"] == 200
+        assert all(abs(gap - want) < 0.24 for gap, want in zip(gaps, [0.5, 1, 1.5, 0]))
+        counts = shoot(directory, responder.port, "--pcap", "-Q", 400, "-t", 0.5, "--timeout", 5, queries=path).counts
+        assert counts["sent"] == counts["matched"] and gun.is_load(counts["sent"], 200)
 
 
 SECRET = base64.b64encode(b"0123456789abcdef0123456789abcdef").decode()
@@ -216,33 +221,34 @@ def open_server(make_knotd):
 
 def test_transfers(open_server, directory):
     zone = write_queries(directory, "example\n")
-    counts = shoot(directory, open_server.port, "-T", "-t", 1, "-Q", 20, "--profile", "axfr", queries=zone).counts
-    assert counts["matched"] == counts["sent"] == 20
-    assert counts["records"] == 20 * (4 + 500 + 1)
-    counts = shoot(directory, open_server.port, "-T", "-t", 1, "-Q", 20, "--profile", "ixfr", "--serial", 1, queries=zone).counts
-    assert counts["matched"] == 20 and counts["records"] == 20      # nothing newer
+    counts = shoot(directory, open_server.port, "-T", "-t", 1, "-Q", 20, "--timeout", 10, "--profile", "axfr", queries=zone).counts
+    assert counts["matched"] == counts["sent"] and gun.is_load(counts["sent"], 20, 0)
+    assert counts["records"] == counts["sent"] * (4 + 500 + 1)
+    counts = shoot(directory, open_server.port, "-T", "-t", 1, "-Q", 20, "--timeout", 10, "--profile", "ixfr", "--serial", 1, queries=zone).counts
+    assert counts["matched"] == counts["records"] == counts["sent"] and gun.is_load(counts["sent"], 20, 0)     # nothing newer
 
 
 def test_updates(open_server, directory):
     zone = write_queries(directory, "example\n")
     report = shoot(directory, open_server.port, "-t", 1, "-Q", 50, "-b", 1, "--profile", "update", "--random", "new-", "--timeout", 10, queries=zone)
-    assert report.counts["matched"] == report.counts["sent"] == 50
-    assert report.sum["response_rcodes"] == {"NOERROR": 50}
+    sent = report.counts["sent"]
+    assert report.counts["matched"] == sent and gun.is_load(sent, 50, 0)
+    assert report.sum["response_rcodes"] == {"NOERROR": sent}
     answer = open_server.knotc("zone-read", "example").stdout
-    assert answer.count("] new-") == 50
+    assert answer.count("] new-") == sent
 
 
 def test_notify(open_server, directory):
     zone = write_queries(directory, "example\n")
-    report = shoot(directory, open_server.port, "-t", 1, "-Q", 50, "--profile", "notify", "--serial", 7, queries=zone)
-    assert report.counts["matched"] == report.counts["sent"]
+    report = shoot(directory, open_server.port, "-t", 1, "-Q", 50, "--timeout", 5, "--profile", "notify", "--serial", 7, queries=zone)
+    assert report.counts["matched"] == report.counts["sent"] and gun.is_load(report.counts["sent"], 50)
 
 
 def test_tsig(open_server, directory):
-    report = shoot(directory, open_server.port, "-t", 1, "-Q", 200, "--tsig", f"hmac-sha256:key:{SECRET}", "--verify", open_server.dir / "example.zone")
+    report = shoot(directory, open_server.port, "-t", 1, "-Q", 200, "--timeout", 5, "--tsig", f"hmac-sha256:key:{SECRET}", "--verify", open_server.dir / "example.zone")
     assert report.counts["matched"] == report.counts["sent"] and report.counts["bad_tsig"] == 0
     other = base64.b64encode(b"x" * 32).decode()
-    report = shoot(directory, open_server.port, "-t", 1, "-Q", 200, "--tsig", f"hmac-sha256:key:{other}")
+    report = shoot(directory, open_server.port, "-t", 1, "-Q", 200, "--timeout", 5, "--tsig", f"hmac-sha256:key:{other}")
     assert report.sum["response_rcodes"] == {"NOTAUTH": report.counts["sent"]}
     assert report.counts["bad_tsig"] == report.counts["matched"]
 
@@ -253,10 +259,10 @@ def test_cookies(make_knotd, directory):
     daemon.configure(zones=["example"], text="mod-cookies:\n  - id: c\ntemplate:\n  - id: default\n    global-module: [mod-stats, mod-cookies/c]\n")
     daemon.start()
     seen = []
-    report = shoot(directory, daemon.port, "-t", 1, "-Q", 200, "--profile", "cookies", "--verify", daemon.dir / "example.zone")
+    report = shoot(directory, daemon.port, "-t", 2, "-Q", 200, "--timeout", 5, "--profile", "cookies", "--verify", daemon.dir / "example.zone")
     assert report.counts["matched"] == report.counts["sent"] and report.counts["wrong"] == 0
-    # The first batch has no server's cookie yet.
-    assert 1 <= report.sum["response_rcodes"]["BADCOOKIE"] == report.counts["unverified"] <= 20
+    # The first batch has no server's cookie yet, nor what is sent before the first reply has come.
+    assert 1 <= report.sum["response_rcodes"]["BADCOOKIE"] == report.counts["unverified"] < report.counts["sent"]
 
     def script(number, query, wire):
         seen.append([option.to_wire() for option in query.options])
@@ -265,7 +271,7 @@ def test_cookies(make_knotd, directory):
         return [(response.to_wire(), 0)]
 
     with Responder(script) as responder:
-        shoot(directory, responder.port, "-t", 1, "-Q", 50, "-b", 1, "--profile", "cookies")
+        shoot(directory, responder.port, "-t", 2, "-Q", 50, "--timeout", 5, "-b", 1, "--profile", "cookies")
     assert len(seen[0][0]) == 8 and seen[-1][0][8:] == b"server12" and seen[-1][0][:8] == seen[0][0]
 
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """kxdpgun over AF_XDP between two namespaces: what it counts is what the server counts; TCP with all modes; Debian's kxdpgun beside it."""
+import json
 import re
+import signal
 import subprocess
 
 import pytest
 
 from harness.net import Pair, run as run_command
-from harness.waiting import wait_until
+from harness.waiting import PATIENCE, wait_until
 from zones import example
 
 import gun
@@ -55,7 +57,7 @@ def shoot(server, pair, *arguments, family=4, **options):
 def test_counts_are_the_servers(server, pair, family, tcp):
     report = shoot(server, pair, *["-T"] * tcp, "-t", 1, "-Q", 2000, "--timeout", 5, "--verify", server.dir / "example.zone", family=family)
     counts = report.counts
-    assert 1000 <= counts["sent"] <= 2010      # a machine that is busy sends less in its second
+    assert gun.is_load(counts["sent"], 2000)
     assert counts["matched"] == counts["replies"] == counts["sent"]
     assert counts["lost"] == counts["late"] == counts["duplicate"] == counts["unexpected"] == counts["malformed"] == 0
     assert counts["verified"] == counts["sent"] and counts["wrong"] == 0, report.of("wrong_answer")
@@ -80,7 +82,7 @@ def test_several_queues(make_knotd):
         for protocol in ([], ["-T"]):
             report = shoot(daemon, pair, *protocol, "-t", 1, "-Q", 1000, "--timeout", 5, "--verify", daemon.dir / "example.zone")
             assert len(report.of("thread_summary")) == 2
-            assert report.counts["matched"] == report.counts["sent"] >= 500
+            assert report.counts["matched"] == report.counts["sent"] and gun.is_load(report.counts["sent"], 1000)
             assert report.counts["unexpected"] == report.counts["wrong"] == 0
 
 
@@ -89,37 +91,37 @@ def test_several_queues(make_knotd):
     ("8", True, True, False), ("9", True, True, True)])
 def test_modes(server, pair, mode, established, replies, closed):
     counts = shoot(server, pair, f"-T{mode}", "-t", 1, "-Q", 100, "--timeout", 5).counts
-    assert 30 <= counts["opened"] <= 105
+    assert gun.is_load(counts["opened"], 100)
     assert counts["established"] == (counts["opened"] if established else 0)
     assert counts["matched"] == (counts["opened"] if replies else 0)
     assert counts["closed"] == (counts["opened"] if closed else 0)
 
 
 def test_connections_are_reused(server, pair):
-    counts = shoot(server, pair, "-TR", "-t", 1, "-Q", 1000, "--timeout", 5).counts
-    assert counts["matched"] == counts["sent"] >= 500
-    assert counts["opened"] < counts["sent"] / 2
+    counts = shoot(server, pair, "-TR", "-t", 2, "-Q", 1000, "--timeout", 5).counts
+    assert counts["matched"] == counts["sent"] and gun.is_load(counts["sent"], 2000)
+    assert counts["established"] == counts["opened"] < counts["sent"]      # how many fewer: what is due together needs a connection each
 
 
 def test_addresses_of_a_prefix(server, pair):
     """Replies go to many addresses, and are matched by address, too."""
     # The kernel of the server has no neighbours there; its XDP program answers to where queries come from.
     counts = shoot(server, pair, "-l", "192.0.2.64/28", "-t", 1, "-Q", 1000, "--timeout", 5).counts
-    assert counts["matched"] == counts["sent"] >= 500
+    assert counts["matched"] == counts["sent"] and gun.is_load(counts["sent"], 1000)
     counts = shoot(server, pair, "-l", "2001:db8::1:0/112", "-t", 1, "-Q", 1000, "--timeout", 5, family=6).counts
-    assert counts["matched"] == counts["sent"] >= 500
+    assert counts["matched"] == counts["sent"] and gun.is_load(counts["sent"], 1000)
 
 
 def test_macs_are_overridden(server, pair):
-    counts = shoot(server, pair, "-L", pair.client_mac, "-R", pair.server_mac, "-I", pair.client_if, "-t", 0.5).counts
-    assert counts["matched"] == counts["sent"] >= 200
+    counts = shoot(server, pair, "-L", pair.client_mac, "-R", pair.server_mac, "-I", pair.client_if, "-t", 0.5, "--timeout", 5).counts
+    assert counts["matched"] == counts["sent"] and gun.is_load(counts["sent"], 500)
     counts = shoot(server, pair, "-R", "02:00:00:00:00:01", "-t", 0.5).counts
-    assert counts["matched"] == 0 and counts["lost"] == counts["sent"] >= 200
+    assert counts["matched"] == 0 and counts["lost"] == counts["sent"] and gun.is_load(counts["sent"], 500)
 
 
 def test_replies_are_dropped(server, pair):
     report = shoot(server, pair, "-r", "-t", 0.5)
-    assert report.counts["sent"] >= 200 and report.counts["replies"] == 0
+    assert gun.is_load(report.counts["sent"], 500) and report.counts["replies"] == 0
     wait_until(lambda: server.stats()["mod-stats.request-protocol[udp4-xdp]"] == report.counts["sent"], "all queries at the server")
 
 
@@ -129,19 +131,30 @@ def test_statistics_on_the_way(server, pair):
     assert len(periods) >= 4
     assert all(a["until_ns"] == b["since_ns"] for a, b in zip(periods, periods[1:]))
     assert sum(period["queries"] for period in periods) <= report.sum["queries"]
-    process = subprocess.Popen(gun.command("-j", "-t", 30, queries=server.queries, target=pair.server4, namespace=pair.client), stdout=subprocess.PIPE, text=True)
-    try:
-        assert '"header"' in process.stdout.readline()
-        pid = process.pid       # nsenter has become kxdpgun
-        wait_until(lambda: server.stats().get("mod-stats.request-protocol[udp4-xdp]", 0) > report.sum["queries"], "queries")
-        subprocess.run(["kill", "-USR1", str(pid)], check=True)
-        assert '"stats_sum"' in process.stdout.readline()
-        subprocess.run(["kill", "-INT", str(pid)], check=True)
-        rest = process.stdout.read()
-        assert process.wait(20) == 0 and '"thread_summary"' in rest
-    finally:
-        process.kill()
-        process.wait()
+
+
+def test_signals(server, pair):
+    """SIGUSR1: statistics so far; SIGINT: no more queries. The run is so long that only the signal ends it, however late that comes."""
+    command = gun.command("-j", "-t", 1000, queries=server.queries, target=pair.server4, namespace=pair.client)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        def line(kind):
+            text = process.stdout.readline()
+            assert text, f"kxdpgun ended: {process.communicate()}"
+            assert json.loads(text)["type"] == kind
+            return json.loads(text)
+
+        try:
+            line("header")
+            wait_until(lambda: server.stats().get("mod-stats.request-protocol[udp4-xdp]", 0) > 0, "queries")
+            process.send_signal(signal.SIGUSR1)     # nsenter has become kxdpgun
+            so_far = line("stats_sum")
+            process.send_signal(signal.SIGINT)
+            line("thread_summary")
+            last = line("stats_sum")
+            assert 0 < so_far["queries"] <= last["queries"] and so_far["until_ns"] < last["until_ns"]
+            assert process.wait(20 * PATIENCE) == 0 and process.communicate() == ("", "")
+        finally:
+            process.kill()
 
 
 def layout(text):
@@ -157,13 +170,13 @@ def test_text_is_that_of_debian(server, pair, arguments):
     theirs = layout(pair.exec(pair.client, *command).stdout)
     ours = layout(gun.run(*arguments, queries=server.queries, target=pair.server4, namespace=pair.client).stdout)
     assert ours[:len(theirs)] == theirs
-    assert all(re.match(r"matched: |latency: |send delay: |segments sent again: |truncated replies: ", line) for line in ours[len(theirs):])
+    assert all(re.match(r"matched: |latency: |send delay: |segments sent again: |truncated replies: |lost connections: ", line) for line in ours[len(theirs):])
 
 
 @pytest.mark.parametrize("tcp", [False, True])
 def test_injected_queries(server, pair, tcp):
     """Sent by the kernel's program instead of the queue: the same counts, and all of them right."""
     counts = shoot(server, pair, "-m", "inject", *["-T"] * tcp, "-t", 1, "-Q", 2000, "--timeout", 10, "--verify", server.dir / "example.zone").counts
-    assert counts["matched"] == counts["verified"] == counts["sent"] >= 1000
+    assert counts["matched"] == counts["verified"] == counts["sent"] and gun.is_load(counts["sent"], 2000)
     assert counts["wrong"] == counts["unexpected"] == 0
     assert server.stats()[f"mod-stats.request-protocol[{'tcp' if tcp else 'udp'}4-xdp]"] == counts["sent"]
