@@ -21,10 +21,10 @@
 
 #include "libknot/base/number.h"
 #include "libdnssec/clear.h"
+#include "src/conf/version.h"
 #include "src/control/control.h"
 #include "src/event/server.h"
 #include "src/event/zone_update.h"
-#include "src/knotd/build.h"
 #include "src/net/net.h"
 #include "src/sys/clock.h"
 #include "src/sys/dbus.h"
@@ -95,14 +95,6 @@ static void knotd_print_help(FILE *out)
 			KNOT_RUN_DIR "/knot.sock");
 }
 
-static void knotd_print_version(bool with_build)
-{
-	printf("knotd (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION);
-	if (with_build) {
-		build_print(stdout);
-	}
-}
-
 /* 0: not a size. */
 static unsigned knotd_scan_conf_size(const char *text)
 {
@@ -163,7 +155,7 @@ static options_verdict_t knotd_read_options(int argc, char **argv, options_t *re
 		case 'd': options.daemon_dir = optarg != NULL ? optarg : "/"; break;
 		case 'v': options.verbose = true; break;
 		case 'h': knotd_print_help(stdout); return OPTIONS_DONE;
-		case 'V': knotd_print_version(optarg != NULL); return OPTIONS_DONE;
+		case 'V': conf_version_print("knotd", optarg != NULL); return OPTIONS_DONE;
 		default: knotd_print_help(stderr); return OPTIONS_BAD;
 		}
 	}

@@ -3,6 +3,7 @@
  * kcatalogprint: prints the members of catalogs that a catalog database holds; see doc/man/kcatalogprint.8.
  */
 #include "src/catalog/catalog_db.h"
+#include "src/conf/version.h"
 #include "src/tools/conf_choice.h"
 
 #include <getopt.h>
@@ -137,7 +138,7 @@ static options_t catalogprint_option(int c, params_t *params)
 	case 'a': return catalogprint_filter(&params->catalog, optarg) ? OPTIONS_RUN : OPTIONS_REFUSED;
 	case 'm': return catalogprint_filter(&params->member, optarg) ? OPTIONS_RUN : OPTIONS_REFUSED;
 	case 'h': catalogprint_help(); return OPTIONS_DONE;
-	case 'V': printf("kcatalogprint (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION); return OPTIONS_DONE;
+	case 'V': conf_version_print("kcatalogprint", optarg != NULL); return OPTIONS_DONE;
 	default: return OPTIONS_WRONG;
 	}
 }
@@ -151,11 +152,11 @@ static options_t catalogprint_options(int argc, char **argv, params_t *params)
 		{ "catalog", required_argument, NULL, 'a' },
 		{ "member", required_argument, NULL, 'm' },
 		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
+		{ "version", optional_argument, NULL, 'V' },
 		{ 0 },
 	};
 	int c;
-	while ((c = getopt_long(argc, argv, "c:C:D:a:m:hV", known, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "c:C:D:a:m:hV::", known, NULL)) != -1) {
 		options_t found = catalogprint_option(c, params);
 		if (found != OPTIONS_RUN) {
 			return found;

@@ -6,6 +6,7 @@
 
 #include "libknot/base/number.h"
 #include "src/conf/db.h"
+#include "src/conf/version.h"
 #include "src/sys/file.h"
 
 #include <getopt.h>
@@ -13,15 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static void main_print_version(bool with_build)
-{
-	printf("knotc (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION);
-	if (with_build) {
-		printf("\n  Rundir:    %s\n  Storage:   %s\n  Configdir: %s\n", KNOT_RUN_DIR, KNOT_STORAGE_DIR,
-				KNOT_CONFIG_DIR);
-	}
-}
 
 /* Not in the help: scripts use it. */
 enum { OPTION_COMPLETE = 256 };
@@ -130,7 +122,7 @@ static options_verdict_t main_read_options(int argc, char **argv, params_t *ret_
 		case 'v': params.verbose = true; break;
 		case OPTION_COMPLETE: params.is_completion = true; break;
 		case 'h': knotc_print_help(stdout); return OPTIONS_DONE;
-		case 'V': main_print_version(optarg != NULL); return OPTIONS_DONE;
+		case 'V': conf_version_print("knotc", optarg != NULL); return OPTIONS_DONE;
 		default: knotc_print_help(stdout); return OPTIONS_BAD;
 		}
 	}

@@ -6,6 +6,7 @@
  * are complete. So a mistake in the last word is told before anything is asked, and a hundred thousand queries need no
  * memory.
  */
+#include "src/conf/version.h"
 #include "src/tools/dig/options.h"
 #include "src/tools/lookup/trace.h"
 
@@ -54,7 +55,7 @@ static void dig_help(void)
 		printf("       +[no]%-21s %s\n", name, rows[i].doc);
 	}
 	printf("\n       -h, --help                 Print this help.\n"
-	       "       -V, --version              Print the version.\n");
+	       "       -V, --version              Print the version; -VV how it was built, too.\n");
 }
 
 /* ---- Queries ---- */
@@ -258,31 +259,39 @@ static const letter_row_t letter_rows[] = {
 	{ 'y', "key", letter_set_key },
 };
 
-/* -h, -V and those that only switch something on. False: it isn't one of them. */
+/* -V, --version; -VV, --version=x: with how it was built. False: it isn't one of them. */
+static bool letter_take_version(reading_t *reading, const char *word)
+{
+	bool is_plain = strcmp(word, "-V") == 0 || strcmp(word, "--version") == 0;
+	bool with_build = strcmp(word, "-VV") == 0 || strncmp(word, "--version=", 10) == 0;
+	if (is_plain || with_build) {
+		conf_version_print("kdig", with_build);
+		reading->is_over = true;
+	}
+	return is_plain || with_build;
+}
+
+/* -h and those that only switch something on. False: it isn't one of them. */
 static bool letter_take_switch(reading_t *reading, const char *word, bool *ret_good)
 {
 	lookup_query_t *query = reading_query(reading);
-	bool is_help = strcmp(word, "--help") == 0, is_version = strcmp(word, "--version") == 0;
-	if (!is_help && !is_version && strchr("46dhV", word[1]) == NULL) {
+	bool is_help = strcmp(word, "--help") == 0;
+	if (!is_help && strchr("46dhV", word[1]) == NULL) {
 		return false;
 	}
-	bool is_plain = word[1] != '\0' && (word[2] == '\0' || is_help || is_version || strcmp(word, "-dd") == 0);
+	bool is_plain = word[1] != '\0' && (word[2] == '\0' || is_help || strcmp(word, "-dd") == 0);
 	*ret_good = is_plain;
 	if (!is_plain) {
 		lookup_error(reading->lookup, "invalid option %s", word);
 		dig_help();
 		return true;
 	}
-	switch (is_help ? 'h' : is_version ? 'V' : word[1]) {
+	switch (is_help ? 'h' : word[1]) {
 	case '4': query->family = AF_INET; break;
 	case '6': query->family = AF_INET6; break;
 	case 'd': reading->lookup->debug = word[2] == 'd' ? 2 : 1; break;
-	case 'h':
-		dig_help();
-		reading->is_over = true;
-		break;
 	default:
-		printf("kdig (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION);
+		dig_help();
 		reading->is_over = true;
 		break;
 	}
@@ -294,6 +303,9 @@ static bool letter_take(reading_t *reading, const char *word, const char *next, 
 {
 	bool is_good = false;
 	*ret_uses_next = false;
+	if (letter_take_version(reading, word)) {
+		return true;
+	}
 	if (word[1] != '\0' && letter_take_switch(reading, word, &is_good)) {
 		return is_good;
 	}

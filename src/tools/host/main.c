@@ -5,6 +5,7 @@
 #include "src/tools/lookup/lookup.h"
 
 #include "libknot/base/number.h"
+#include "src/conf/version.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ static void host_help(void)
 	     "       -r             Don't ask for recursion.\n"
 	     "       -T             Ask over TCP.\n"
 	     "       -v             Print whole messages.\n"
-	     "       -V, --version  Print the version.\n"
+	     "       -V, --version  Print the version; -VV how it was built, too.\n"
 	     "       -w             Wait for ever.\n"
 	     "       -c             Class to ask for.\n"
 	     "       -t             Type to ask for.\n"
@@ -182,7 +183,7 @@ int main(int argc, char **argv)
 {
 	static const struct option known[] = {
 		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
+		{ "version", optional_argument, NULL, 'V' },
 		{ 0 },
 	};
 	static lookup_t lookup;
@@ -195,13 +196,13 @@ int main(int argc, char **argv)
 	host.query.style.shows &= ~(uint32_t)(PRESENT_COMMENTS | PRESENT_TSIG);
 	bool is_good = true, is_over = false;
 	int letter;
-	while (is_good && !is_over && (letter = getopt_long(argc, argv, "46adhrTvVwc:t:R:W:", known, NULL)) != -1) {
+	while (is_good && !is_over && (letter = getopt_long(argc, argv, "46adhrTvV::wc:t:R:W:", known, NULL)) != -1) {
 		is_over = letter == 'h' || letter == 'V' || letter == '?';
 		if (letter == 'h' || letter == '?') {
 			host_help();
 			is_good = letter == 'h';
 		} else if (letter == 'V') {
-			printf("khost (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION);
+			conf_version_print("khost", optarg != NULL);
 		} else if (optarg != NULL) {
 			is_good = host_take_value(&host, letter, optarg);
 		} else {

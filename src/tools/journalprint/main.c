@@ -2,6 +2,7 @@
 /**
  * kjournalprint: prints the changes of zones that a journal holds; see doc/man/kjournalprint.8.
  */
+#include "src/conf/version.h"
 #include "src/journal/changeset_merge.h"
 #include "src/sys/clock.h"
 #include "src/tools/conf_choice.h"
@@ -372,7 +373,7 @@ static options_t journalprint_option(int c, params_t *params)
 	case 'n': params->has_color = false; return OPTIONS_RUN;
 	case 'X': params->has_color = true; return OPTIONS_RUN;
 	case 'h': journalprint_help(); return OPTIONS_DONE;
-	case 'V': printf("kjournalprint (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION); return OPTIONS_DONE;
+	case 'V': conf_version_print("kjournalprint", optarg != NULL); return OPTIONS_DONE;
 	default: return OPTIONS_WRONG;
 	}
 }
@@ -393,11 +394,11 @@ static options_t journalprint_options(int argc, char **argv, params_t *params)
 		{ "no-color", no_argument, NULL, 'n' },
 		{ "color", no_argument, NULL, 'X' },
 		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
+		{ "version", optional_argument, NULL, 'V' },
 		{ 0 },
 	};
 	int c;
-	while ((c = getopt_long(argc, argv, "c:C:D:l:s:MzHdxnXhV", known, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "c:C:D:l:s:MzHdxnXhV::", known, NULL)) != -1) {
 		options_t found = journalprint_option(c, params);
 		if (found != OPTIONS_RUN) {
 			return found;

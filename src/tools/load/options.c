@@ -3,6 +3,7 @@
 
 #include "libknot/base/encode.h"
 #include "libknot/base/number.h"
+#include "src/conf/version.h"
 #include "xdp/kxdp.h"
 
 #include <arpa/inet.h>
@@ -528,11 +529,6 @@ static bool options_check(const options_t *o)
 	return true;
 }
 
-static void options_version(void)
-{
-	printf("kxdpgun (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION);
-}
-
 options_verdict_t options_parse(int argc, char **argv, options_t *o)
 {
 	*o = (options_t){
@@ -555,7 +551,7 @@ options_verdict_t options_parse(int argc, char **argv, options_t *o)
 			return OPTIONS_DONE;
 		}
 		if (option == 'V') {
-			options_version();
+			conf_version_print("kxdpgun", optarg != NULL);
 			return OPTIONS_DONE;
 		}
 		if (option == '?') {

@@ -11,6 +11,7 @@
 #include "libknot/base/number.h"
 #include "libknot/rr/rrtype.h"
 #include "libknot/text/zonefile.h"
+#include "src/conf/version.h"
 #include "src/sys/process.h"
 
 #include <fcntl.h>
@@ -917,7 +918,7 @@ static bool keymgr_option(int c, keymgr_t *run, int *ret_status)
 	case OPTION_DS_TTL: run->plan.ds_ttl = optarg; return true;
 	case OPTION_SVG: run->plan.wants_svg = true; return true;
 	case 'h': keymgr_help(); break;
-	case 'V': printf("keymgr (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION); break;
+	case 'V': conf_version_print("keymgr", optarg != NULL); break;
 	default: keymgr_help(); return false;
 	}
 	*ret_status = EXIT_SUCCESS;
@@ -961,13 +962,13 @@ int main(int argc, char **argv)
 		{ "ds-ttl", required_argument, NULL, OPTION_DS_TTL },
 		{ "svg", no_argument, NULL, OPTION_SVG },
 		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
+		{ "version", optional_argument, NULL, 'V' },
 		{ 0 },
 	};
 	static keymgr_t run;
 	int c, status = EXIT_SUCCESS;
 	run.has_colour = isatty(STDOUT_FILENO) != 0;
-	while ((c = getopt_long(argc, argv, "c:C:D:t:ejlxXhV", known, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "c:C:D:t:ejlxXhV::", known, NULL)) != -1) {
 		if (!keymgr_option(c, &run, &status)) {
 			return status;
 		}

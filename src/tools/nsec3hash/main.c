@@ -3,6 +3,7 @@
  * knsec3hash: prints the NSEC3 hash of a name (RFC 5155 5); see doc/man/knsec3hash.1.
  */
 #include "libknot/base/encode.h"
+#include "src/conf/version.h"
 #include "src/zone/nsec3_hash.h"
 
 #include <errno.h>
@@ -122,16 +123,16 @@ int main(int argc, char **argv)
 {
 	static const struct option known[] = {
 		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
+		{ "version", optional_argument, NULL, 'V' },
 		{ 0 },
 	};
 	words_t words;
 	bool is_good = true;
-	int c = getopt_long(argc, argv, "hV", known, NULL);
+	int c = getopt_long(argc, argv, "hV::", known, NULL);
 	if (c == 'h') {
 		nsec3hash_help();
 	} else if (c == 'V') {
-		printf("knsec3hash (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION);
+		conf_version_print("knsec3hash", optarg != NULL);
 	} else if (c != -1 || !nsec3hash_words(argc - optind, argv + optind, &words)) {
 		nsec3hash_help();
 		is_good = false;

@@ -6,6 +6,7 @@
 #include "src/tools/nsupdate/session.h"
 
 #include "libknot/base/number.h"
+#include "src/conf/version.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -197,7 +198,7 @@ static const option_row_t main_options[] = {
 	{ 's', "sni", "NAME", "Ask for the server NAME.", main_set_sni },
 	{ 'd', "debug", NULL, "Print what is done.", main_set_debug },
 	{ 'h', "help", NULL, "Print this help.", NULL },
-	{ 'V', "version", NULL, "Print the version.", NULL },
+	{ 'V', "version", NULL, "Print the version; -VV how it was built, too.", NULL },
 };
 
 static void main_help(void)
@@ -227,9 +228,8 @@ static void main_print_getopt(
 	size_t count = 0;
 	for (size_t i = 0; i < KNOT_LEN(main_options); i++) {
 		const option_row_t *row = &main_options[i];
-		int takes = row->argument == NULL ? no_argument
-			    : row->letter == 'A'  ? optional_argument
-						  : required_argument;
+		bool is_optional = row->letter == 'A' || row->letter == 'V'; /* -VV, --version=x: with the build */
+		int takes = is_optional ? optional_argument : row->argument == NULL ? no_argument : required_argument;
 		*letters++ = row->letter;
 		for (int n = 0; n < takes; n++) {
 			*letters++ = ':';
@@ -257,7 +257,7 @@ static bool main_take_options(arguments_t *arguments, int argc, char **argv, boo
 			return letter == 'h';
 		}
 		if (letter == 'V') {
-			printf("knsupdate (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION);
+			conf_version_print("knsupdate", optarg != NULL);
 			*ret_over = true;
 			return true;
 		}

@@ -3,6 +3,7 @@
  * kzonecheck: checks a zone file; see doc/man/kzonecheck.1.
  */
 #include "libknot/base/number.h"
+#include "src/conf/version.h"
 #include "src/tools/zonecheck/result.h"
 #include "src/tools/zonecheck/source.h"
 #include "src/tools/zonecheck/when.h"
@@ -180,7 +181,7 @@ static options_t zonecheck_option(int c, zonecheck_t *check)
 	case 'p': check->prints = true; return OPTIONS_RUN;
 	case 'v': check->result.is_verbose = true; return OPTIONS_RUN;
 	case 'h': zonecheck_help(); return OPTIONS_DONE;
-	case 'V': printf("kzonecheck (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION); return OPTIONS_DONE;
+	case 'V': conf_version_print("kzonecheck", optarg != NULL); return OPTIONS_DONE;
 	default: zonecheck_help(); return OPTIONS_WRONG;
 	}
 }
@@ -198,11 +199,11 @@ static options_t zonecheck_options(int argc, char **argv, zonecheck_t *check)
 		{ "print", no_argument, NULL, 'p' },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
+		{ "version", optional_argument, NULL, 'V' },
 		{ 0 },
 	};
 	int c;
-	while ((c = getopt_long(argc, argv, "o:d:zt:j:lJpvhV", known, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "o:d:zt:j:lJpvhV::", known, NULL)) != -1) {
 		options_t found = zonecheck_option(c, check);
 		if (found != OPTIONS_RUN) {
 			return found;

@@ -3,6 +3,7 @@
  * kzoneimage: shows and verifies stored zone images, also while a server runs; see doc/man/kzoneimage.8.
  */
 #include "src/conf/conf.h"
+#include "src/conf/version.h"
 #include "src/store/store.h"
 #include "src/sys/clock.h"
 #include "src/tools/zoneimage/report.h"
@@ -186,13 +187,13 @@ int main(int argc, char **argv)
 		{ "sources", no_argument, NULL, 's' },
 		{ "verify", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
+		{ "version", optional_argument, NULL, 'V' },
 		{ 0 },
 	};
 	params_t params = { 0 };
 	report_t report = { .now_s = (int64_t)sys_clock_wall() };
 	int c;
-	while ((c = getopt_long(argc, argv, "c:d:jsvhV", known, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "c:d:jsvhV::", known, NULL)) != -1) {
 		switch (c) {
 		case 'c': params.config = optarg; break;
 		case 'd': params.dir = optarg; break;
@@ -200,7 +201,7 @@ int main(int argc, char **argv)
 		case 's': report.lists_sources = true; break;
 		case 'v': params.verify = true; break;
 		case 'h': image_print_help(stdout); return EXIT_SUCCESS;
-		case 'V': printf("kzoneimage (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION); return EXIT_SUCCESS;
+		case 'V': conf_version_print("kzoneimage", optarg != NULL); return EXIT_SUCCESS;
 		default: image_print_help(stderr); return EXIT_FAILURE;
 		}
 	}

@@ -4,6 +4,7 @@
  */
 #include "libknot/base/number.h"
 #include "src/conf/conf.h"
+#include "src/conf/version.h"
 #include "src/sign/by_keys.h"
 #include "src/sign/by_offline.h"
 #include "src/sign/sign.h"
@@ -429,7 +430,7 @@ static options_t zonesign_option(int c, params_t *params)
 		zonesign_help();
 		return OPTIONS_WRONG;
 	case 'h': zonesign_help(); return OPTIONS_DONE;
-	case 'V': printf("kzonesign (%s), version %s\n", PACKAGE_NAME, PACKAGE_VERSION); return OPTIONS_DONE;
+	case 'V': conf_version_print("kzonesign", optarg != NULL); return OPTIONS_DONE;
 	default: zonesign_help(); return OPTIONS_WRONG;
 	}
 }
@@ -444,11 +445,11 @@ static options_t zonesign_options(int argc, char **argv, params_t *params)
 		{ "verify", no_argument, NULL, 'v' },
 		{ "time", required_argument, NULL, 't' },
 		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
+		{ "version", optional_argument, NULL, 'V' },
 		{ 0 },
 	};
 	int c;
-	while ((c = getopt_long(argc, argv, "c:C:o:rvt:hV", known, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "c:C:o:rvt:hV::", known, NULL)) != -1) {
 		options_t found = zonesign_option(c, params);
 		if (found != OPTIONS_RUN) {
 			return found;
