@@ -165,7 +165,7 @@ void present_json_put(knot_json_t *json, const char *name, const present_style_t
 	if (message->has_opt) {
 		present_edns_put_json(json, message);
 	}
-	if (message->end < message->wire.len) {
+	if (message->fault != NULL || message->end < message->wire.len) {
 		present_text_t hex = { 0 };
 		json_put_hex(json, "messageOctetsHEX", &hex, message->wire);
 		present_text_done(&hex);

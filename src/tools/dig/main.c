@@ -379,16 +379,18 @@ static bool reading_take_all(reading_t *reading, int count, char **words)
 
 enum { BATCH_WORDS_MAX = 256 };
 
-/* The words of a line, separated by blanks; what follows # or ; at its start is a comment. */
+/* The words of a line, separated by blanks; # or ; at its start makes it a comment. -1: there are too many. */
 static int batch_split(char *line, char *ret_words[static BATCH_WORDS_MAX])
 {
 	static const char blanks[] = " \t\r\n";
 	int count = 0;
 	char *save = NULL;
-	for (char *word = strtok_r(line, blanks, &save); word != NULL && count < BATCH_WORDS_MAX;
-			word = strtok_r(NULL, blanks, &save)) {
+	for (char *word = strtok_r(line, blanks, &save); word != NULL; word = strtok_r(NULL, blanks, &save)) {
 		if (count == 0 && (*word == '#' || *word == ';')) {
 			return 0;
+		}
+		if (count == BATCH_WORDS_MAX) {
+			return -1;
 		}
 		ret_words[count++] = word;
 	}
@@ -400,8 +402,11 @@ static bool batch_take_line(reading_t *reading, char *line)
 {
 	char *words[BATCH_WORDS_MAX];
 	int count = batch_split(line, words);
-	if (count == 0) {
-		return true;
+	if (count <= 0) {
+		if (count < 0) {
+			lookup_error(reading->lookup, "more than %d words", BATCH_WORDS_MAX);
+		}
+		return count == 0;
 	}
 	reading_t inner = {
 		.lookup = reading->lookup,

@@ -374,6 +374,7 @@ static option_result_t options_set_bufsize(option_context_t *context, bool is_on
 	if (is_on && !options_scan(value, 0, UINT16_MAX, &size)) {
 		return OPTION_INVALID;
 	}
+	size = size > 0 && size < KNOT_MSG_HEADER_LEN ? KNOT_MSG_HEADER_LEN : size;
 	context->query->bufsize = size > 0 ? (int)size : -1;
 	return OPTION_GOOD;
 }

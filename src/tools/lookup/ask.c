@@ -5,6 +5,7 @@
 #include "src/present/host.h"
 #include "src/present/json.h"
 #include "src/sys/clock.h"
+#include "src/tools/lookup/keep.h"
 #include "src/tools/lookup/servers.h"
 #include "src/tools/lookup/trace.h"
 #include "src/tools/lookup/trust.h"
@@ -16,6 +17,16 @@
 
 /* ---- What replies have to be ---- */
 
+void ask_fail_malformed(ask_t *ask, const present_message_t *message)
+{
+	lookup_error(ask->lookup, "malformed reply packet from %s", exchange_peer_text(ask->exchange));
+	if (ask->query->style.format != PRESENT_JSON) {
+		present_wreck_put(&ask->lookup->out, &ask->query->style, message);
+	} else { /* which has its bytes, and no place for comments */
+		lookup_error(ask->lookup, "from byte %zu on: %s", message->end, message->fault);
+	}
+}
+
 bool ask_read(ask_t *ask, knot_bytes_t wire, present_message_t *ret_message)
 {
 	if (present_read(wire, ret_message)) {
@@ -24,10 +35,7 @@ bool ask_read(ask_t *ask, knot_bytes_t wire, present_message_t *ret_message)
 		}
 		return true;
 	}
-	lookup_error(ask->lookup, "malformed reply packet from %s", exchange_peer_text(ask->exchange));
-	if (ask->query->style.format != PRESENT_JSON) {
-		present_wreck_put(&ask->lookup->out, &ask->query->style, ret_message);
-	}
+	ask_fail_malformed(ask, ret_message);
 	return false;
 }
 
@@ -118,8 +126,11 @@ static void ask_put_session(ask_t *ask, const char *word)
 	}
 	exchange_describe(ask->exchange, &session);
 	for (unsigned i = 0; i < session.count; i++) {
-		if (strncmp(session.lines[i], word, strlen(word)) == 0) {
-			present_text_format(&ask->lookup->out, ";; %s\n", session.lines[i]);
+		const char *line = session.lines[i]; /* an authority may be from the server, by a redirection */
+		if (strncmp(line, word, strlen(word)) == 0) {
+			present_text_str(&ask->lookup->out, ";; ");
+			present_text_foreign(&ask->lookup->out, (knot_bytes_t){ (const uint8_t *)line, strlen(line) });
+			present_text_char(&ask->lookup->out, '\n');
 		}
 	}
 }
@@ -242,7 +253,13 @@ static ask_result_t ask_single(ask_t *ask)
 	static present_message_t reply;
 	const lookup_query_t *query = ask->query;
 	knot_bytes_t wire;
-	if (!ask_receive(ask, false, &wire) || !ask_read(ask, wire, &reply)) {
+	if (!ask_receive(ask, false, &wire)) {
+		return ASK_FAILED;
+	}
+	if (!ask_read(ask, wire, &reply)) {
+		if (query->style.format == PRESENT_JSON) {
+			ask_put_reply(ask, &reply);
+		}
 		return ASK_FAILED;
 	}
 	if ((reply.flags & KNOT_FLAG_TC) && ask->kind == EXCHANGE_UDP && !query->ignores_tc) {
@@ -328,11 +345,43 @@ typedef struct {
 	uint8_t cookie_len;
 } attempt_t;
 
+/* ---- Connections that are kept ---- */
+
+static exchange_t *ask_begin_exchange(
+		lookup_t *lookup, const lookup_query_t *query, const exchange_params_t *params, bool *ret_kept)
+{
+	bool may_share = lookup->kept != NULL && lookup_may_share(&lookup->kept_params, params);
+	*ret_kept = may_share && exchange_is_open(lookup->kept);
+	if (*ret_kept) {
+		exchange_t *kept = lookup->kept;
+		lookup->kept = NULL;
+		lookup_drop_kept(lookup);
+		return kept;
+	}
+	if (lookup->kept != NULL && !may_share) {
+		bool has_dot = query->name == NULL || query->name[0] == '\0' ||
+			       query->name[strlen(query->name) - 1] == '.';
+		lookup_warn(lookup, "connection parameters mismatch for query (%s%s), ignoring keepopen",
+				query->name != NULL ? query->name : "", has_dot ? "" : ".");
+	}
+	lookup_drop_kept(lookup);
+	return exchange_new(params);
+}
+
+static void ask_end_exchange(ask_t *ask, const exchange_params_t *params)
+{
+	if (ask->query->keeps_open && ask->kind != EXCHANGE_UDP && exchange_is_open(ask->exchange)) {
+		lookup_keep(ask->lookup, ask->exchange, params);
+	} else {
+		exchange_free(ask->exchange);
+	}
+	ask->exchange = NULL;
+}
+
 static exchange_params_t ask_params(const attempt_t *attempt)
 {
 	lookup_t *lookup = attempt->lookup;
 	const lookup_query_t *query = attempt->query;
-
 	bool is_encrypted = attempt->kind > EXCHANGE_TCP;
 	return (exchange_params_t){
 		.kind = attempt->kind,
@@ -350,55 +399,6 @@ static exchange_params_t ask_params(const attempt_t *attempt)
 		.note = lookup_note,
 		.note_ctx = lookup,
 	};
-}
-
-/* ---- Connections that are kept ---- */
-
-static bool ask_same_text(const char *a, const char *b)
-{
-	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
-static bool ask_may_share(const exchange_params_t *a, const exchange_params_t *b)
-{
-	return a->kind == b->kind && memcmp(&a->server, &b->server, sizeof(a->server)) == 0 &&
-	       memcmp(&a->local, &b->local, sizeof(a->local)) == 0 && a->trust == b->trust &&
-	       ask_same_text(a->hostname, b->hostname) && ask_same_text(a->sni, b->sni) &&
-	       a->proxy_source == b->proxy_source && a->proxy_destination == b->proxy_destination &&
-	       a->http.uses_get == b->http.uses_get && ask_same_text(a->http.authority, b->http.authority) &&
-	       ask_same_text(a->http.path, b->http.path);
-}
-
-static exchange_t *ask_begin_exchange(
-		lookup_t *lookup, const lookup_query_t *query, const exchange_params_t *params, bool *ret_kept)
-{
-	bool may_share = lookup->kept != NULL && ask_may_share(&lookup->kept_params, params);
-	*ret_kept = may_share && exchange_is_open(lookup->kept);
-	if (*ret_kept) {
-		exchange_t *kept = lookup->kept;
-		lookup->kept = NULL;
-		return kept;
-	}
-	if (lookup->kept != NULL && !may_share) {
-		bool has_dot = query->name == NULL || query->name[0] == '\0' ||
-			       query->name[strlen(query->name) - 1] == '.';
-		lookup_warn(lookup, "connection parameters mismatch for query (%s%s), ignoring keepopen",
-				query->name != NULL ? query->name : "", has_dot ? "" : ".");
-	}
-	exchange_free(lookup->kept);
-	lookup->kept = NULL;
-	return exchange_new(params);
-}
-
-static void ask_end_exchange(ask_t *ask, const exchange_params_t *params)
-{
-	if (ask->query->keeps_open && ask->kind != EXCHANGE_UDP && exchange_is_open(ask->exchange)) {
-		ask->lookup->kept = ask->exchange;
-		ask->lookup->kept_params = *params;
-	} else {
-		exchange_free(ask->exchange);
-	}
-	ask->exchange = NULL;
 }
 
 /* ---- One query ---- */
@@ -585,7 +585,7 @@ bool lookup_done(lookup_t *lookup)
 {
 	lookup_flush(lookup);
 	lookup_end_progress(lookup);
-	exchange_free(lookup->kept);
+	lookup_drop_kept(lookup);
 	transport_trust_free(lookup->trust);
 	bool is_traced = lookup_traces_close(lookup);
 	present_text_done(&lookup->out);

@@ -44,7 +44,10 @@ bool ask_receive(ask_t *ask, bool stops_at_id, knot_bytes_t *ret_message);
 /** Say what a first reply gets wrong without being malformed: QR, question. */
 void ask_check_reply(ask_t *ask, const present_message_t *reply);
 
-/** Read a message; one that can't be read is said and shown. */
+/** Say that a message is malformed, and show it; of JSON the caller does. */
+void ask_fail_malformed(ask_t *ask, const present_message_t *message);
+
+/** Read a message; one that can't be read is said and shown as above. */
 bool ask_read(ask_t *ask, knot_bytes_t wire, present_message_t *ret_message);
 
 /** Verify a reply's TSIG; what is wrong is a warning. */

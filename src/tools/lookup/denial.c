@@ -143,15 +143,34 @@ static bool nsec3_owner_hash(const denial_record_t *record, uint8_t ret_hash[sta
 			       (knot_str_t){ (const char *)record->owner.wire + 1, ZONE_NSEC3_LABEL_LEN }, ret_hash);
 }
 
-/* The record that matches a name's hash, or (is_cover) covers it. */
+static bool nsec3_same_params(const zone_nsec3_params_t *a, const zone_nsec3_params_t *b)
+{
+	return a->algorithm == b->algorithm && a->iterations == b->iterations && a->salt_len == b->salt_len &&
+	       (a->salt_len == 0 || memcmp(a->salt, b->salt, a->salt_len) == 0);
+}
+
+/*
+ * The record that matches a name's hash, or (is_cover) covers it. The name is hashed once: records of its zone with
+ * other parameters than the first one's prove nothing (RFC 5155 8.2), however many there are.
+ */
 static bool nsec3_find_record(
 		const denial_record_t *records, size_t count, knot_name_t name, bool is_cover, nsec3_t *ret_nsec3)
 {
+	uint8_t hash[ZONE_NSEC3_HASH_LEN];
+	zone_nsec3_params_t params = { 0 };
+	bool is_hashed = false;
 	for (size_t i = 0; i < count; i++) {
-		uint8_t owner[ZONE_NSEC3_HASH_LEN], hash[ZONE_NSEC3_HASH_LEN];
+		uint8_t owner[ZONE_NSEC3_HASH_LEN];
 		nsec3_t nsec3;
 		if (!nsec3_read(&records[i], &nsec3) || !nsec3_owner_hash(&records[i], owner) ||
-				!zone_nsec3_hash(&nsec3.params, name, hash)) {
+				!knot_name_in(name, knot_name_strip(records[i].owner, 1))) {
+			continue;
+		}
+		if (!is_hashed) {
+			params = nsec3.params;
+			is_hashed = zone_nsec3_hash(&params, name, hash);
+		}
+		if (!is_hashed || !nsec3_same_params(&params, &nsec3.params)) {
 			continue;
 		}
 		int to_owner = memcmp(hash, owner, sizeof(hash)), to_next = memcmp(hash, nsec3.next.data, sizeof(hash));

@@ -105,25 +105,27 @@ static int compare_hashes(const void *a, const void *b)
 	return memcmp(((const link_t *)a)->hash, ((const link_t *)b)->hash, ZONE_NSEC3_HASH_LEN);
 }
 
+/* Its records point into memory that the next chain of as many iterations, modulo 2, is made in. */
 static chain_t make_nsec3(bool has_opt_out, uint16_t iterations)
 {
-	static chain_t chain;
+	static chain_t chains[2];
 	uint8_t wire[KNOT_NAME_MAX], apex_wire[KNOT_NAME_MAX];
 	const zone_nsec3_params_t params = {
 		.algorithm = 1, .iterations = iterations, .salt = (const uint8_t *)"salt", .salt_len = 4
 	};
-	chain = (chain_t){ 0 };
+	chain_t *chain = &chains[iterations % KNOT_LEN(chains)];
+	*chain = (chain_t){ 0 };
 	for (size_t i = 0; i < KNOT_LEN(nodes); i++) {
-		link_t *link = &chain.links[chain.count];
+		link_t *link = &chain->links[chain->count];
 		if (!has_opt_out || !nodes[i].is_insecure) {
 			link->node = &nodes[i];
 			assert_true(zone_nsec3_hash(&params, name_of(nodes[i].name, wire), link->hash));
-			chain.count++;
+			chain->count++;
 		}
 	}
-	qsort(chain.links, chain.count, sizeof(link_t), compare_hashes);
-	for (size_t i = 0; i < chain.count; i++) {
-		link_t *link = &chain.links[i];
+	qsort(chain->links, chain->count, sizeof(link_t), compare_hashes);
+	for (size_t i = 0; i < chain->count; i++) {
+		link_t *link = &chain->links[i];
 		knot_writer_t w = knot_writer_of((knot_mut_bytes_t){ link->rdata, sizeof(link->rdata) });
 		knot_name_t owner;
 		assert_true(zone_nsec3_owner(&params, name_of(link->node->name, wire), name_of("z", apex_wire),
@@ -134,12 +136,12 @@ static chain_t make_nsec3(bool has_opt_out, uint16_t iterations)
 		knot_write_u8(&w, params.salt_len);
 		knot_write(&w, params.salt, params.salt_len);
 		knot_write_u8(&w, ZONE_NSEC3_HASH_LEN);
-		knot_write(&w, chain.links[(i + 1) % chain.count].hash, ZONE_NSEC3_HASH_LEN);
+		knot_write(&w, chain->links[(i + 1) % chain->count].hash, ZONE_NSEC3_HASH_LEN);
 		write_bitmap(&w, link->node);
 		link->record = (denial_record_t){ owner, KNOT_TYPE_NSEC3, { link->rdata, w.len } };
 	}
-	chain_end(&chain);
-	return chain;
+	chain_end(chain);
+	return *chain;
 }
 
 /* ---- Denials ---- */
@@ -258,6 +260,23 @@ static void test_closer(void **state)
 	}
 }
 
+/* Only records with the parameters of the first one prove something: what a name costs doesn't grow with them. */
+static void test_many_parameters(void **state)
+{
+	(void)state;
+	uint8_t wire[KNOT_NAME_MAX], zone_wire[KNOT_NAME_MAX];
+	knot_name_t zone = name_of("z", zone_wire), name = name_of("nx.z", wire);
+	const chain_t first = make_nsec3(false, 1), others = make_nsec3(false, 2);
+	denial_record_t mixed[2 * KNOT_LEN(nodes)];
+	assert_int_equal(denial_find(first.records, first.count, zone, name, KNOT_TYPE_A), DENIAL_NXDOMAIN);
+	for (size_t kept = 1; kept <= first.count; kept++) { /* the others make up for nothing that is missing */
+		denial_t alone = denial_find(first.records, kept, zone, name, KNOT_TYPE_A);
+		memcpy(mixed, first.records, kept * sizeof(mixed[0]));
+		memcpy(mixed + kept, others.records, others.count * sizeof(mixed[0]));
+		assert_int_equal(denial_find(mixed, kept + others.count, zone, name, KNOT_TYPE_A), alone);
+	}
+}
+
 /* Records that nobody should send, and that can't be read. */
 static void test_odd_records(void **state)
 {
@@ -297,6 +316,7 @@ int main(void)
 		cmocka_unit_test(test_nsec3),
 		cmocka_unit_test(test_opt_out),
 		cmocka_unit_test(test_closer),
+		cmocka_unit_test(test_many_parameters),
 		cmocka_unit_test(test_odd_records),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

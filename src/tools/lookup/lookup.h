@@ -128,10 +128,10 @@ typedef struct lookup {
 	bool separates; /* a blank line stands between two queries */
 	size_t count;   /* of queries */
 	bool shows_progress,
-			has_progress; /* on standard error, a terminal, while output goes elsewhere; a line is there */
-	uint64_t progress_ns;         /* when the next is due */
-	exchange_t *kept;             /* of +keepopen; NULL: none */
-	exchange_params_t kept_params;
+			has_progress;  /* on standard error, a terminal, while output goes elsewhere; a line is there */
+	uint64_t progress_ns;          /* when the next is due */
+	exchange_t *kept;              /* of +keepopen; NULL: none */
+	exchange_params_t kept_params; /* of it; its strings are owned */
 	const transport_trust_params_t *trust_params; /* borrowed: what `trust` was made of */
 	transport_trust_t *trust;
 	struct lookup_trace *traces; /* owned: dnstap files that are written */
@@ -194,5 +194,6 @@ lookup_key_t *lookup_key_read(const char *path);
  */
 const char *lookup_idn_in(const char *name, const char **ret_reason);
 
-/** A name as knot_name_print(), its A-labels in the user's locale where that has the characters. */
+/** A name as knot_name_print(); in the user's characters if its locale has them, and IDNA permits each (RFC 5891 5.4).
+ */
 size_t lookup_idn_print(knot_name_t name, char ret_text[static KNOT_NAME_TEXT_MAX]);

@@ -52,11 +52,27 @@ static bool names_have_a_label(const char *text)
 	return false;
 }
 
+/*
+ * True if the name in the user's characters is the one that it is shown for (RFC 5891 5.4). Labels decode to anything:
+ * controls of terminals, dots, marks that turn the direction of text. Only what IDNA permits comes back.
+ */
+static bool names_are_permitted(const char *text)
+{
+	char *unicode = NULL, *back = NULL;
+	bool is_permitted =
+			idn2_to_unicode_8z8z(text, &unicode, 0) == IDN2_OK &&
+			idn2_lookup_u8((const uint8_t *)unicode, (uint8_t **)&back, IDN2_NONTRANSITIONAL) == IDN2_OK &&
+			strcasecmp(back, text) == 0;
+	idn2_free(unicode);
+	idn2_free(back);
+	return is_permitted;
+}
+
 size_t lookup_idn_print(knot_name_t name, char ret_text[static KNOT_NAME_TEXT_MAX])
 {
 	size_t len = knot_name_print(name, ret_text);
 	char *local = NULL;
-	if (!names_have_a_label(ret_text)) {
+	if (!names_have_a_label(ret_text) || !names_are_permitted(ret_text)) {
 		return len;
 	}
 	names_set_locale();

@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 void lookup_progress(lookup_t *lookup, const char *what, size_t count)
@@ -35,6 +37,13 @@ void lookup_end_progress(lookup_t *lookup)
 	}
 }
 
+/* Standard output that doesn't block, as others may have left a terminal or a pipe: until it takes more. */
+static bool say_wait(void)
+{
+	struct pollfd wait = { .fd = STDOUT_FILENO, .events = POLLOUT };
+	return poll(&wait, 1, -1) > 0 || errno == EINTR;
+}
+
 void lookup_flush(lookup_t *lookup)
 {
 	size_t done = 0;
@@ -42,7 +51,7 @@ void lookup_flush(lookup_t *lookup)
 		ssize_t written = write(STDOUT_FILENO, lookup->out.data + done, lookup->out.len - done);
 		if (written > 0) {
 			done += (size_t)written;
-		} else if (written == 0 || errno != EINTR) {
+		} else if (written == 0 || (errno != EINTR && !(errno == EAGAIN && say_wait()))) {
 			lookup->has_failed_output = true;
 		}
 	}
@@ -50,19 +59,32 @@ void lookup_flush(lookup_t *lookup)
 	lookup->out.len = 0;
 }
 
+/* ";; WORD: …" with a newline. Servers have a part in it, so control characters are escaped. */
+__attribute__((format(printf, 3, 0))) static void say_put(
+		present_text_t *text, const char *word, const char *format, va_list args)
+{
+	char *line = NULL;
+	int len = vasprintf(&line, format, args);
+	if (len < 0) {
+		text->failed = true;
+		return;
+	}
+	bool ends_twice = len > 0 && line[len - 1] == '\n'; /* a blank line behind it is wanted */
+	present_text_format(text, ";; %s: ", word);
+	present_text_foreign(text, (knot_bytes_t){ (const uint8_t *)line, (size_t)len - ends_twice });
+	present_text_str(text, ends_twice ? "\n\n" : "\n");
+	free(line);
+}
+
 __attribute__((format(printf, 3, 0))) static void say_line(
 		lookup_t *lookup, const char *word, const char *format, va_list args)
 {
-	char line[2048];
-	int len = snprintf(line, sizeof(line), ";; %s: ", word);
-	int more = vsnprintf(line + len, sizeof(line) - (size_t)len, format, args);
+	present_text_t text = { 0 };
 	lookup_flush(lookup);
 	lookup_end_progress(lookup);
-	if (more >= 0 && (size_t)(len + more) < sizeof(line) - 1) {
-		line[len + more] = '\n';
-		line[len + more + 1] = '\0';
-	}
-	fputs(line, stderr);
+	say_put(&text, word, format, args);
+	fwrite(text.data, 1, text.len, stderr);
+	present_text_done(&text);
 }
 
 void lookup_error(lookup_t *lookup, const char *format, ...)
@@ -83,14 +105,12 @@ void lookup_warn(lookup_t *lookup, const char *format, ...)
 
 void lookup_debug(lookup_t *lookup, const char *format, ...)
 {
-	char line[1024];
 	va_list args;
 	if (lookup->debug == 0) {
 		return;
 	}
 	va_start(args, format);
-	vsnprintf(line, sizeof(line), format, args);
+	say_put(&lookup->out, "DEBUG", format, args);
 	va_end(args);
-	present_text_format(&lookup->out, ";; DEBUG: %s\n", line);
 	lookup_flush(lookup);
 }

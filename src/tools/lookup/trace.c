@@ -11,7 +11,7 @@
 
 struct lookup_trace {
 	struct lookup_trace *next;
-	const char *path;            /* borrowed */
+	char *path;                  /* owned */
 	struct fstrm_writer *writer; /* owned */
 	bool has_failed;
 };
@@ -41,13 +41,15 @@ lookup_trace_t *lookup_trace_open(lookup_t *lookup, const char *path)
 		}
 	}
 	lookup_trace_t *trace = calloc(1, sizeof(*trace));
-	struct fstrm_writer *writer = trace != NULL ? trace_open_writer(path) : NULL;
+	char *copy = strdup(path);
+	struct fstrm_writer *writer = trace != NULL && copy != NULL ? trace_open_writer(path) : NULL;
 	if (writer == NULL) {
 		lookup_error(lookup, "unable to open dnstap output file %s", path);
+		free(copy);
 		free(trace);
 		return NULL;
 	}
-	*trace = (lookup_trace_t){ lookup->traces, path, writer, false };
+	*trace = (lookup_trace_t){ lookup->traces, copy, writer, false };
 	lookup->traces = trace;
 	return trace;
 }
@@ -115,6 +117,7 @@ bool lookup_traces_close(lookup_t *lookup)
 			lookup_error(lookup, "unable to write dnstap output file %s", trace->path);
 			is_good = false;
 		}
+		free(trace->path);
 		free(trace);
 	}
 	lookup->traces = NULL;

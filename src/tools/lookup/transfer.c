@@ -136,12 +136,9 @@ static void transfer_put_record(transfer_t *t, const knot_message_rr_t *rr, knot
 
 static bool transfer_fail_at(transfer_t *t, present_message_t *view, const char *fault, size_t off)
 {
-	lookup_error(t->ask->lookup, "malformed reply packet from %s", exchange_peer_text(t->ask->exchange));
 	view->fault = fault;
 	view->fault_off = view->end = off;
-	if (t->ask->query->style.format != PRESENT_JSON) {
-		present_wreck_put(&t->ask->lookup->out, &t->ask->query->style, view);
-	}
+	ask_fail_malformed(t->ask, view);
 	return false;
 }
 
@@ -231,7 +228,10 @@ static message_result_t transfer_step(transfer_t *t, knot_json_t *json)
 	bool is_readable = wire.len >= KNOT_MSG_HEADER_LEN;
 	if (!is_readable || needs_whole) {
 		if (!present_read(wire, &message) && (t->messages == 0 || !is_readable)) {
-			(void)ask_read(ask, wire, &message);
+			ask_fail_malformed(ask, &message);
+			if (json != NULL) {
+				ask_put_json(ask, &message, NULL, json);
+			}
 			return MESSAGE_BAD;
 		}
 	}

@@ -2,6 +2,7 @@
 #include "src/tools/lookup/trust.h"
 
 #include "libknot/base/encode.h"
+#include "src/tools/lookup/keep.h"
 
 void lookup_note(void *context, transport_note_level_t level, const char *text)
 {
@@ -19,8 +20,7 @@ bool lookup_trust(lookup_t *lookup, const lookup_query_t *query)
 	if (query->tls == lookup->trust_params && (query->tls == NULL || lookup->trust != NULL)) {
 		return true;
 	}
-	exchange_free(lookup->kept); /* it may use the old one */
-	lookup->kept = NULL;
+	lookup_drop_kept(lookup); /* it may use the old one */
 	transport_trust_free(lookup->trust);
 	lookup->trust = NULL;
 	lookup->trust_params = query->tls;

@@ -175,7 +175,8 @@ typedef struct {
 	bool is_there; /* fetched; else there is none */
 } zone_keys_t;
 
-enum { VALIDATE_ZONES_MAX = 8 };
+/* Bounds of the work that a reply makes: zones whose keys are fetched, and signatures that are tried by a key. */
+enum { VALIDATE_ZONES_MAX = 8, VALIDATE_TRIES_MAX = 1000 };
 
 typedef struct {
 	ask_t *ask;
@@ -187,6 +188,7 @@ typedef struct {
 	denial_record_t *denials; /* owned: NSEC and NSEC3 records whose signatures are right */
 	size_t denial_count;
 	size_t good, bad, unsigned_count, other_count; /* sets of records; other: not signed, and out of the zone */
+	size_t tries;                                  /* signatures that were tried by a key */
 	bool has_signatures;
 	knot_name_t zone; /* the last signer: the zone that the reply is of */
 } validation_t;
@@ -310,7 +312,12 @@ static const char *validate_rrsig(validation_t *v, const rrsig_t *rrsig, const r
 		bool may_be = key->type == KNOT_TYPE_DNSKEY && key->rdata.len > 4 &&
 			      key->rdata.data[3] == rrsig->algorithm && (key->rdata.data[0] & 1) &&
 			      knot_dnskey_tag(key->rdata) == rrsig->tag && knot_name_eq(key->owner, rrsig->signer);
+		if (may_be && v->tries >= VALIDATE_TRIES_MAX) {
+			why = "there are too many signatures";
+			break;
+		}
 		if (may_be) {
+			v->tries++;
 			why = validate_by_key(key->rdata, rrsig, (knot_bytes_t){ bytes, len }) ? NULL
 											       : "a signature is wrong";
 		}
