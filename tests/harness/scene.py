@@ -42,7 +42,7 @@ chown knot:knot /run/knot /var/lib/knot /var/log/knot /etc/knot
 chmod 755 /run/knot /var/lib/knot /etc/knot
 cp {bin}/* /usr/local/sbin
 mkdir /usr/local/lib/bowline
-cp {library} /usr/local/lib/ && ln -s ../libbowline.so.0 /usr/local/lib/bowline/libknot.so.17
+cp {library} $(dirname {library})/libbowline-dnssec.so.0 /usr/local/lib/ && ln -s ../libbowline.so.0 /usr/local/lib/bowline/libknot.so.17
 mount -t proc proc /proc
 mount -t bpf bpf /sys/fs/bpf 2>/dev/null || true
 hostname ns1.example.net
