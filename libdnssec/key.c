@@ -18,6 +18,9 @@ enum {
 	HEAD_LEN = 4, /* flags, protocol, algorithm */
 	PROTOCOL = 3,
 	POINT_MAX = 1 + 96, /* an uncompressed point: 04 x y */
+	/* Of a public exponent. One as long as the modulus makes a verification cost 200 times as much, as whoever
+	   publishes a key may want. OpenSSL has the same limit for moduli of more than 3072 bits. */
+	RSA_EXPONENT_BITS_MAX = 64,
 };
 
 const char *dnssec_curve_name(const dnssec_algorithm_t *row)
@@ -53,7 +56,10 @@ static knot_err_t key_read_rsa(knot_bytes_t public, BIGNUM **ret_e, BIGNUM **ret
 	}
 	*ret_e = BN_bin2bn(public.data + head, (int)e_len, NULL);
 	*ret_n = BN_bin2bn(public.data + head + e_len, (int)(public.len - head - e_len), NULL);
-	return *ret_e != NULL && *ret_n != NULL ? KNOT_OK : KNOT_ENOMEM;
+	if (*ret_e == NULL || *ret_n == NULL) {
+		return KNOT_ENOMEM;
+	}
+	return BN_num_bits(*ret_e) <= RSA_EXPONENT_BITS_MAX ? KNOT_OK : KNOT_EPUBLICKEY;
 }
 
 static EVP_PKEY *key_from_params(const char *kind, OSSL_PARAM *params)
@@ -176,7 +182,8 @@ static bool key_write_rsa(const EVP_PKEY *evp, uint8_t *out, size_t *ret_len)
 {
 	BIGNUM *e = NULL, *n = NULL;
 	bool is_good = EVP_PKEY_get_bn_param(evp, OSSL_PKEY_PARAM_RSA_E, &e) == 1 &&
-		       EVP_PKEY_get_bn_param(evp, OSSL_PKEY_PARAM_RSA_N, &n) == 1;
+		       EVP_PKEY_get_bn_param(evp, OSSL_PKEY_PARAM_RSA_N, &n) == 1 &&
+		       BN_num_bits(e) <= RSA_EXPONENT_BITS_MAX;
 	size_t e_len = is_good ? (size_t)BN_num_bytes(e) : 0, n_len = is_good ? (size_t)BN_num_bytes(n) : 0;
 	size_t head = e_len <= UINT8_MAX ? 1 : 3;
 	is_good = is_good && head + e_len + n_len <= DNSSEC_KEY_RDATA_MAX - HEAD_LEN;

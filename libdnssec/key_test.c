@@ -111,6 +111,30 @@ static void test_malformed(void **state)
 	}
 }
 
+/* Exponents of RSA as long as 64 bits; longer ones would make verifications slow. RFC 3110 2. */
+static void test_rsa_exponents(void **state)
+{
+	(void)state;
+	static const struct {
+		uint8_t len, first;
+		knot_err_t want;
+	} exponents[] = { { 3, 1, KNOT_OK }, { 8, 0xFF, KNOT_OK }, { 9, 1, KNOT_EPUBLICKEY },
+		{ 10, 0, KNOT_EPUBLICKEY }, { 200, 1, KNOT_EPUBLICKEY } };
+	for (size_t i = 0; i < KNOT_LEN(exponents); i++) {
+		enum { MODULUS_LEN = 256 };
+		uint8_t rdata[DNSSEC_KEY_RDATA_MAX] = { 1, 0, 3, 8, exponents[i].len };
+		dnssec_key_t *key = NULL;
+		memset(rdata + 5, 0xFF, exponents[i].len + (size_t)MODULUS_LEN);
+		rdata[5] = exponents[i].first;
+		size_t len = 5 + exponents[i].len + (size_t)MODULUS_LEN;
+		knot_err_t err = dnssec_key_from_rdata((knot_bytes_t){ rdata, len }, &key);
+		if (err != exponents[i].want) {
+			fail_msg("%u octets: %s", exponents[i].len, knot_strerror(err));
+		}
+		dnssec_key_free(key);
+	}
+}
+
 static void test_pem_and_ids(void **state)
 {
 	(void)state;
@@ -252,6 +276,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_public_keys),
 		cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_rsa_exponents),
 		cmocka_unit_test(test_pem_and_ids),
 		cmocka_unit_test(test_mixed_pem),
 		cmocka_unit_test(test_wrong_pem),
