@@ -44,6 +44,7 @@ static bool validating_read_conf(validating_t *validating)
 	if (zone.dnssec_signing) {
 		return policy->unsafe.bits == 0; /* what that allows is no valid zone */
 	}
+	options->iterations_max = VALIDATE_ITERATIONS_MAX;
 	options->margin_s = policy->rrsig_refresh_s != CONF_POLICY_UNSET ? (uint64_t)policy->rrsig_refresh_s : MARGIN_S;
 	return zone.dnssec_validation;
 }

@@ -252,12 +252,16 @@ static bool signer_verify(sign_signer_t *s, size_t key, knot_bytes_t rdata, size
 	return dnssec_verifier_verify(hand->verifier, pieces, KNOT_LEN(pieces), sig) == KNOT_OK;
 }
 
-static bool signer_can_keep(sign_signer_t *s, size_t key, const sign_rr_t *sig, knot_bytes_t head)
+/* tries: that were verified for the key and the set, which is hashed for each. */
+static bool signer_can_keep(sign_signer_t *s, size_t key, const sign_rr_t *sig, knot_bytes_t head, unsigned *tries)
 {
-	return !s->plan->drops_signatures && sig->belief != SIGN_BELIEF_STALE && is_like(sig->rdata, head) &&
-	       is_in_time(s->plan, sig->rdata) &&
-	       ((sig->belief == SIGN_BELIEF_GOOD && !s->hands[key].is_shared_tag) ||
-			       signer_verify(s, key, sig->rdata, head.len));
+	enum { TRIES_MAX = 8 };
+	if (s->plan->drops_signatures || sig->belief == SIGN_BELIEF_STALE || !is_like(sig->rdata, head) ||
+			!is_in_time(s->plan, sig->rdata)) {
+		return false;
+	}
+	bool is_believed = sig->belief == SIGN_BELIEF_GOOD && !s->hands[key].is_shared_tag;
+	return is_believed || (++*tries <= TRIES_MAX && signer_verify(s, key, sig->rdata, head.len));
 }
 
 /* Keep a signature by the key if there is a good one, which then no other key takes. */
@@ -266,9 +270,10 @@ static bool signer_keep(sign_signer_t *s, sign_set_t *set, size_t key, uint32_t 
 	uint8_t wire[SIGN_RRSIG_HEAD_MAX];
 	const sign_rrsig_t wanted = signer_head(s, set, ttl, s->plan->keys[key].key);
 	knot_bytes_t head = { wire, sign_rrsig_print(&wanted, wire) };
+	unsigned tries = 0;
 	for (size_t i = 0; i < set->sig_count; i++) {
 		sign_rr_t *sig = &set->sigs[i];
-		if (sig->goes && signer_can_keep(s, key, sig, head)) {
+		if (sig->goes && signer_can_keep(s, key, sig, head, &tries)) {
 			sig->goes = false;
 			sig->is_new = sig->ttl != ttl; /* put again, with this one */
 			sig->ttl = ttl;

@@ -221,6 +221,35 @@ static void test_keeping(void **state)
 	}
 }
 
+/* Of many signatures with the key's tag only some are verified: each hashes the whole set, however large it is. */
+static void test_many_signatures(void **state)
+{
+	(void)state;
+	const sign_key_t keys[] = { { zsk, false, true } };
+	sign_plan_t plan = plan_at(MADE_S, keys, 1);
+	for (unsigned wrong = 7; wrong <= 8; wrong++) {
+		sign_rr_t sigs[10];
+		case_t c;
+		case_init(&c, origin, KNOT_TYPE_A, address);
+		case_sign(&c, &plan);
+		assert_int_equal(c.set.sig_count, 1);
+		sigs[wrong] = c.sigs[0];
+		for (unsigned i = 0; i < wrong; i++) {
+			sigs[i] = c.sigs[0];
+			sigs[i].rdata = sign_mem_copy(&c.mem, c.sigs[0].rdata);
+			((uint8_t *)(uintptr_t)sigs[i].rdata.data)[sigs[i].rdata.len - 1] ^= (uint8_t)(i + 1);
+		}
+		c.set.sigs = sigs;
+		c.set.sig_count = wrong + 1;
+		sign_signer_t *signer = sign_signer_new(&plan, origin);
+		assert_int_equal(sign_set(signer, &c.set), KNOT_OK);
+		assert_int_equal(sigs[wrong].goes, wrong == 8);
+		assert_int_equal(c.set.made_count, wrong == 8);
+		sign_signer_free(signer);
+		sign_mem_done(&c.mem);
+	}
+}
+
 /* A signature whose own TTL isn't that of the set stays, with the right one. */
 static void test_ttl_of_signature(void **state)
 {
@@ -400,6 +429,7 @@ int main(void)
 		cmocka_unit_test(test_contents),
 		cmocka_unit_test(test_roles),
 		cmocka_unit_test(test_keeping),
+		cmocka_unit_test(test_many_signatures),
 		cmocka_unit_test(test_ttl_of_signature),
 		cmocka_unit_test(test_shared_tag),
 		cmocka_unit_test(test_given),

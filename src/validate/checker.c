@@ -11,6 +11,7 @@
 
 enum {
 	TRIES_MAX = 3,       /* keys that are tried for one signature: CVE-2023-50387 */
+	SIGS_MAX = 64,       /* of keys of the zone, over one set: each hashes the whole set */
 	ALWAYS_VERIFIED = 8, /* signatures of each key, unless options say otherwise */
 };
 
@@ -142,14 +143,34 @@ typedef struct {
 	uint16_t type;
 	bool is_keys;                /* DNSKEY, CDS or CDNSKEY of the apex */
 	bool is_same;                /* verified with the version before */
+	unsigned sig_count;          /* of keys of the zone */
 	bool has_valid, has_wrong;   /* there is a valid signature; one of a key of the zone isn't */
 	validate_algorithms_t valid; /* algorithms of valid ones */
 } looked_t;
 
-static bool key_is_of(const validate_key_t *key, const looked_t *at, knot_bytes_t rdata)
+enum { ALGORITHM_OFF = 2 }; /* in the RDATA of RRSIG */
+
+/* The next key that a signature may be of, from *io_key on. False: there is none. */
+static bool checker_next_key(const validate_checker_t *c, const looked_t *at, knot_bytes_t rdata, size_t *io_key)
 {
-	return key->tag == load_be16(rdata.data + SIGN_RRSIG_TAG_OFF) && key->algorithm == rdata.data[2] &&
-	       (!at->is_keys || key->signs_keys);
+	const uint16_t tag = load_be16(rdata.data + SIGN_RRSIG_TAG_OFF);
+	const uint8_t algorithm = rdata.data[ALGORITHM_OFF];
+	for (size_t i = *io_key; i < c->keys->count; i++) {
+		const validate_key_t *key = &c->keys->keys[i];
+		if (key->tag != tag || key->algorithm != algorithm) {
+			return false;
+		}
+		if (!at->is_keys || key->signs_keys) {
+			*io_key = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static size_t checker_first_key(const validate_checker_t *c, knot_bytes_t rdata)
+{
+	return validate_keys_first(c->keys, load_be16(rdata.data + SIGN_RRSIG_TAG_OFF), rdata.data[ALGORITHM_OFF]);
 }
 
 /* Everything that a signature says but times. RFC 4035 5.3.1, and TTL as RFC 4034 3.1.4. */
@@ -225,19 +246,17 @@ knot_err_t validate_checker_settle(validate_checker_t *c)
 	return err == KNOT_ESIGNATURE ? KNOT_OK : err;
 }
 
-/* Try the keys that it may be of. Of the first one that it is of, or needn't be shown to be of: *ret_key. */
-static knot_err_t checker_verify(validate_checker_t *c, const looked_t *at, knot_bytes_t rdata, size_t *ret_key)
+/* Try the keys that it may be of, from *io_key on. The first one that it is of, or needn't be shown to be of: *io_key.
+ */
+static knot_err_t checker_verify(validate_checker_t *c, const looked_t *at, knot_bytes_t rdata, size_t *io_key)
 {
 	knot_err_t err = KNOT_ESIGNATURE;
 	unsigned tries = 0;
-	for (size_t key = 0; err == KNOT_ESIGNATURE && key < c->keys->count; key++) {
-		if (!key_is_of(&c->keys->keys[key], at, rdata)) {
-			continue;
-		}
+	for (size_t key = *io_key; err == KNOT_ESIGNATURE && checker_next_key(c, at, rdata, &key); key++) {
 		if (tries == TRIES_MAX) {
 			return KNOT_EKEYTAGS;
 		}
-		*ret_key = key;
+		*io_key = key;
 		if (!checker_must_verify(c, at, key)) {
 			return KNOT_OK;
 		}
@@ -251,11 +270,12 @@ static knot_err_t checker_verify(validate_checker_t *c, const looked_t *at, knot
 /* A signature of no key of the zone is nothing to us. One of a key must be right, also if others are. */
 static knot_err_t checker_look_at(validate_checker_t *c, looked_t *at, knot_bytes_t rdata)
 {
-	size_t key = 0;
-	while (key < c->keys->count && !key_is_of(&c->keys->keys[key], at, rdata)) {
-		key++;
+	size_t key = checker_first_key(c, rdata);
+	if (!checker_next_key(c, at, rdata, &key)) {
+		return KNOT_OK;
 	}
-	if (key == c->keys->count) {
+	if (++at->sig_count > SIGS_MAX) {
+		at->has_wrong = true;
 		return KNOT_OK;
 	}
 	c->rrsig_count++;

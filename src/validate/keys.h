@@ -24,8 +24,8 @@ typedef struct {
 
 /** Zero: none. */
 typedef struct {
-	validate_key_t *keys; /* owned */
-	size_t count;
+	validate_key_t *keys; /* owned; by tag, then algorithm, then as the records are */
+	size_t count, room;
 	validate_algorithms_t algorithms, key_algorithms; /* of all keys, and of those that sign keys */
 } validate_keys_t;
 
@@ -33,6 +33,9 @@ typedef struct {
  * of them isn't a key. KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t validate_keys_read(const zone_contents_t *zone, validate_keys_t *ret_keys);
 void validate_keys_done(validate_keys_t *keys);
+
+/** The first key of a tag and an algorithm, or the place where it would be: those are one behind the other. */
+size_t validate_keys_first(const validate_keys_t *keys, uint16_t tag, uint8_t algorithm);
 
 static inline void validate_algorithms_add(validate_algorithms_t *set, uint8_t algorithm)
 {

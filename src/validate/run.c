@@ -12,9 +12,12 @@ enum {
 
 /* ---- Beginning and end ---- */
 
-static bool run_has_good_params(const zone_contents_t *zone, const zone_rrset_t *params)
+static bool run_has_good_params(
+		const zone_contents_t *zone, const zone_rrset_t *params, const validate_options_t *options)
 {
+	unsigned most = options->iterations_max > 0 ? options->iterations_max : UINT16_MAX;
 	return zone_rrset_rr_count(params) == 1 && zone_nsec3_params(zone)->algorithm == 1 &&
+	       zone_nsec3_params(zone)->iterations <= most &&
 	       zone_node_owner(zone->apex).len + 1 + ZONE_NSEC3_LABEL_LEN <= KNOT_NAME_MAX;
 }
 
@@ -56,7 +59,7 @@ knot_err_t validate_run_init(validate_run_t *run, unsigned thread_count)
 	}
 	const zone_rrset_t *params = zone_node_rrset(&zone->arena, zone->apex, KNOT_TYPE_NSEC3PARAM);
 	run->has_nsec3 = params != NULL;
-	if (run->has_nsec3 && !run_has_good_params(zone, params)) {
+	if (run->has_nsec3 && !run_has_good_params(zone, params, run->options)) {
 		return KNOT_ENSEC3PARAM;
 	}
 	return run_make_checkers(run, thread_count > 0 ? thread_count : 1);

@@ -30,7 +30,12 @@ typedef struct {
 	unsigned sample_after; /* by each thread; 0: 8 */
 	uint64_t sample_seed;
 	unsigned thread_count; /* 0 and 1: the calling one */
+	/* More iterations of NSEC3 are a fault of the parameters: each name costs as many hashes. 0: no limit. */
+	unsigned iterations_max;
 } validate_options_t;
+
+/** RFC 5155 10.3: the most that any key size allows. */
+enum { VALIDATE_ITERATIONS_MAX = 2500 };
 
 /** A fault and its place. Zero: none. */
 typedef struct {
@@ -66,10 +71,11 @@ typedef struct {
  * Prove the whole zone. The chain is looked at first, then signatures; the first fault ends it.
  *
  * KNOT_ENOSIGNKEYS: there is no DNSKEY. KNOT_EPUBLICKEY: one of them isn't a key. KNOT_ENSEC3PARAM: not exactly one
- * that can be used. KNOT_ENONSEC, KNOT_ENSECBITMAP, KNOT_ENSECCHAIN, KNOT_EOPTOUT, KNOT_EEXTRANSEC: the chain.
- * KNOT_ENOSIG: a set has no valid signature, or has one and mustn't. KNOT_ESIGNATURE: it has a valid one and one that
- * is wrong. KNOT_EKEYTAGS: too many keys had to be tried for a signature. KNOT_EEXPIRES: all is well, but something
- * expires within margin_s. KNOT_ENOMEM, KNOT_ECRYPTO: nothing can be said. *ret_result is written in any case.
+ * that can be used, or too many iterations. KNOT_ENONSEC, KNOT_ENSECBITMAP, KNOT_ENSECCHAIN, KNOT_EOPTOUT,
+ * KNOT_EEXTRANSEC: the chain. KNOT_ENOSIG: a set has no valid signature, or has one and mustn't. KNOT_ESIGNATURE: it
+ * has a valid one and one that is wrong, or too many. KNOT_EKEYTAGS: too many keys had to be tried for a signature.
+ * KNOT_EEXPIRES: all is well, but something expires within margin_s. KNOT_ENOMEM, KNOT_ECRYPTO: nothing can be said.
+ * *ret_result is written in any case.
  */
 KNOT_MUST_USE knot_err_t validate_zone(
 		const zone_contents_t *zone, const validate_options_t *options, validate_result_t *ret_result);

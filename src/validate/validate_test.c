@@ -163,6 +163,48 @@ static void add_like_keys(const spoil_t *s)
 	assert_int_equal(sign_apex_set(s->txn, KNOT_TYPE_DNSKEY, &plan, &result), KNOT_OK);
 }
 
+/* Signatures of one record, all of them good. */
+static void add_good_sigs(const spoil_t *s, unsigned count)
+{
+	uint8_t set[KNOT_NAME_MAX + 10 + 100];
+	const record_t *r = spoil_find(s, s->type, 0);
+	record_t sig = *spoil_find(s, KNOT_TYPE_RRSIG, s->type);
+	knot_writer_t w = knot_writer_of((knot_mut_bytes_t){ set, sizeof(set) });
+	knot_write(&w, r->owner.wire, r->owner.len);
+	knot_write_u16(&w, r->type);
+	knot_write_u16(&w, KNOT_CLASS_IN);
+	knot_write_u32(&w, r->ttl);
+	knot_write_u16(&w, (uint16_t)r->rdata_len);
+	knot_write(&w, r->rdata, r->rdata_len);
+	assert_false(w.failed);
+	size_t head_len = SIGN_RRSIG_SIGNER_OFF + (size_t)origin.len;
+	dnssec_signer_t *signer;
+	assert_int_equal(dnssec_signer_new(ec_zsk, false, &signer), KNOT_OK);
+	sig.owner.wire = sig.owner_wire;
+	for (unsigned i = 0; i < count; i++) {
+		uint8_t *inception = sig.rdata + SIGN_RRSIG_INCEPTION_OFF;
+		store_be32(inception, load_be32(inception) - 1);
+		const knot_bytes_t pieces[] = { { sig.rdata, head_len }, { set, w.len } };
+		size_t len;
+		assert_int_equal(dnssec_signer_sign(signer, pieces, KNOT_LEN(pieces), sig.rdata + head_len, &len),
+				KNOT_OK);
+		put_record(s->txn, &sig);
+	}
+	dnssec_signer_free(signer);
+}
+
+enum { SIGS_MAX = 64 };
+
+static void add_sigs_to_the_limit(const spoil_t *s)
+{
+	add_good_sigs(s, SIGS_MAX - 1);
+}
+
+static void add_sigs_beyond_the_limit(const spoil_t *s)
+{
+	add_good_sigs(s, SIGS_MAX);
+}
+
 /* ---- Faults of the chain ---- */
 
 /* The NSEC or NSEC3 of the name. */
@@ -369,6 +411,8 @@ static const struct {
 	{ "a DNSKEY less", ON_ALL, KEYS_EC, drop_from_set, "@", KNOT_TYPE_DNSKEY, KNOT_ENOSIG, 0, NULL },
 	{ "another DNSKEY with the same tag", ON_ALL, KEYS_RSA, swap_key, "@", 0, KNOT_ENOSIG, 0, NULL },
 	{ "many DNSKEYs with one tag", ON_ALL, KEYS_RSA, add_like_keys, "@", 0, KNOT_EKEYTAGS, 0, NULL },
+	{ "many signatures of a set", ON_ALL, KEYS_EC, add_sigs_to_the_limit, "srv", 65280, KNOT_OK, 0, NULL },
+	{ "too many", ON_ALL, KEYS_EC, add_sigs_beyond_the_limit, "srv", 65280, KNOT_ESIGNATURE, 65280, NULL },
 	{ "no NSEC", ON_NSEC, KEYS_EC, drop_from_chain, "txt", 0, KNOT_ENONSEC, KNOT_TYPE_ANY, NULL },
 	{ "no NSEC of a delegation", ON_NSEC, KEYS_EC, drop_from_chain, "x.y.e", 0, KNOT_ENONSEC, KNOT_TYPE_ANY, NULL },
 	{ "left out", ON_ALL, KEYS_EC, skip_in_chain, "txt", 0, KNOT_ENONSEC, KNOT_TYPE_ANY, NULL },
@@ -618,6 +662,42 @@ static void test_sample(void **state)
 }
 
 /* Of several faults the first is found, however many threads look for it. */
+/* More keys than an RRset counts. */
+static void test_many_keys(void **state)
+{
+	(void)state;
+	enum { MANY = UINT16_MAX + 5000 };
+	uint8_t rdata[4 + 32] = { 1, 0, 3, 15 };
+	validate_result_t result;
+	sign_plan_t plan = plan_of(CHAIN_NSEC, KEYS_EC);
+	zone_contents_t *zone = make_zone(NULL, &plan);
+	zone_txn_t *txn = begin(zone);
+	for (uint32_t i = 0; i < MANY; i++) {
+		store_be32(rdata + 4, i);
+		put_rr(txn, origin, KNOT_TYPE_DNSKEY, 3600, (knot_bytes_t){ rdata, sizeof(rdata) });
+	}
+	zone_contents_t *next = commit(txn);
+	assert_int_equal(validate_zone(next, &plain, &result), KNOT_ENOSIG);
+	assert_int_equal(result.type, KNOT_TYPE_DNSKEY);
+	zone_contents_free(next);
+	zone_contents_free(zone);
+}
+
+/* More iterations than are wanted. */
+static void test_iterations(void **state)
+{
+	(void)state;
+	validate_options_t options = plain;
+	validate_result_t result;
+	sign_plan_t plan = plan_of(CHAIN_NSEC3, KEYS_EC);
+	zone_contents_t *zone = make_zone(NULL, &plan);
+	options.iterations_max = plan.nsec3.iterations;
+	assert_int_equal(validate_zone(zone, &options, &result), KNOT_OK);
+	options.iterations_max--;
+	assert_int_equal(validate_zone(zone, &options, &result), KNOT_ENSEC3PARAM);
+	zone_contents_free(zone);
+}
+
 static void test_threads(void **state)
 {
 	(void)state;
@@ -772,6 +852,8 @@ int main(void)
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_algorithms),
 		cmocka_unit_test(test_sample),
+		cmocka_unit_test(test_many_keys),
+		cmocka_unit_test(test_iterations),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_large_change),

@@ -5,6 +5,7 @@
 #include "src/zone/lookup.h"
 #include "src/zone/node_build.h"
 #include "src/zone/nsec3_hash.h"
+#include "src/zone/nsec3_records.h"
 
 #include <stdlib.h>
 
@@ -209,12 +210,9 @@ static knot_err_t move_answers(moving_t *m, zone_ref_t from, zone_ref_t to, size
 /* The hint for a name's hash as it is now. *ret_len: grows by what hashing is worth. */
 static zone_nsec3_hint_t renewed(const zone_contents_t *zone, zone_nsec3_hint_t hint, knot_name_t name, size_t *ret_len)
 {
-	enum {
-		HASH_LEN = 512,       /* bytes that are copied while SHA-1 runs once, about */
-		ITERATIONS_MAX = 500, /* with more, a name would be a slice by itself */
-	};
+	enum { HASH_LEN = 512 }; /* bytes that are copied while SHA-1 runs once, about */
 	uint8_t hash[ZONE_NSEC3_HASH_LEN];
-	if (hint.link == 0 || zone_nsec3_params(zone)->iterations > ITERATIONS_MAX ||
+	if (hint.link == 0 || zone_nsec3_params(zone)->iterations > ZONE_NSEC3_HINTED_ITERATIONS_MAX ||
 			zone_nsec3_hint_is_right(zone, hint) || !zone_nsec3_hash(zone_nsec3_params(zone), name, hash)) {
 		return hint;
 	}

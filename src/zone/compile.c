@@ -381,7 +381,7 @@ static knot_err_t compile_name(compile_t *c, zone_name_t *name)
 		.ctx = c,
 	};
 	if (name->tree == TREE_AUTH && c->zone->nsec3_params.algorithm != 0) {
-		zone_nsec3_give_hints(&params, find_nsec3, c);
+		zone_nsec3_give_hints(&params, &c->zone->nsec3_params, find_nsec3, c);
 	}
 	if (name->tree == TREE_NSEC3 && c->zone->nsec3_params.algorithm != 0) {
 		size_t next = ++c->chain_at < c->chain.count ? c->chain_at : 0;

@@ -68,10 +68,14 @@ void zone_nsec3_place(knot_name_t next, zone_node_params_t *node)
 	node->next_prefix = load_be32(next_hash);
 }
 
-void zone_nsec3_give_hints(zone_node_params_t *node, zone_nsec3_find_cb find, void *ctx)
+void zone_nsec3_give_hints(
+		zone_node_params_t *node, const zone_nsec3_params_t *params, zone_nsec3_find_cb find, void *ctx)
 {
 	uint8_t wire[KNOT_NAME_MAX];
 	knot_name_t wildcard;
+	if (params->iterations > ZONE_NSEC3_HINTED_ITERATIONS_MAX) {
+		return;
+	}
 	node->nsec3 = find(node->owner, ctx);
 	if (!(node->flags & ZONE_NODE_CUT) && knot_name_wildcard_below(node->owner, wire, &wildcard)) {
 		node->nsec3_wildcard = find(wildcard, ctx);

@@ -28,5 +28,9 @@ void zone_nsec3_place(knot_name_t next, zone_node_params_t *node);
 /** What the chain says of a name's hash. */
 typedef zone_nsec3_hint_t (*zone_nsec3_find_cb)(knot_name_t name, void *ctx);
 
+/** With more iterations there are no hints: to hash each name would take hours, which a primary could choose. */
+enum { ZONE_NSEC3_HINTED_ITERATIONS_MAX = 500 };
+
 /** Set the hints of an authoritative name's node. Nothing is synthesized below a cut, so that has one only. */
-void zone_nsec3_give_hints(zone_node_params_t *node, zone_nsec3_find_cb find, void *ctx);
+void zone_nsec3_give_hints(
+		zone_node_params_t *node, const zone_nsec3_params_t *params, zone_nsec3_find_cb find, void *ctx);

@@ -285,7 +285,7 @@ static knot_err_t patch_build_name(patch_t *p, patch_name_t *name)
 		.ctx = p,
 	};
 	if (name->tree == PATCH_AUTH && has_chain) {
-		zone_nsec3_give_hints(&params, patch_find_nsec3, p);
+		zone_nsec3_give_hints(&params, &p->zone->nsec3_params, patch_find_nsec3, p);
 	}
 	if (name->tree == PATCH_NSEC3 && has_chain) {
 		zone_nsec3_place(patch_next_nsec3(p, name->owner), &params);
