@@ -137,11 +137,29 @@ static kasp_key_t *roll_find_for_later(roll_t *roll, const keys_wanted_t *wanted
 	return NULL;
 }
 
+static bool roll_has_id(const roll_t *roll, const char *id)
+{
+	for (size_t i = 0; i < roll->set->count; i++) {
+		if (strcmp(roll->set->keys[i].id, id) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The key that the other zones of the policy have. KNOT_ENOENT: there is none, or this zone has it: a successor of that
+ * is wanted. */
+static knot_err_t roll_share(roll_t *roll, const keys_wanted_t *wanted, kasp_key_t *ret_key)
+{
+	knot_err_t err = roll->maker->share(wanted, ret_key, roll->maker->ctx);
+	return err == KNOT_OK && roll_has_id(roll, ret_key->id) ? KNOT_ENOENT : err;
+}
+
 static knot_err_t roll_get_key(roll_t *roll, const keys_wanted_t *wanted, kasp_key_t *ret_key)
 {
 	const keys_maker_t *maker = roll->maker;
 	bool is_shared = wanted->is_ksk && roll->params->policy->is_ksk_shared && maker->share != NULL;
-	knot_err_t err = is_shared ? maker->share(wanted, ret_key, maker->ctx) : KNOT_ENOENT;
+	knot_err_t err = is_shared ? roll_share(roll, wanted, ret_key) : KNOT_ENOENT;
 	if (err != KNOT_ENOENT) {
 		return err;
 	}

@@ -167,6 +167,58 @@ static void test_shared_at_a_time(void **state)
 	zone_keys_done(&of_b);
 }
 
+static const kasp_key_t *newest_ksk(const zone_keys_t *keys)
+{
+	const kasp_key_t *newest = NULL;
+	for (size_t i = 0; i < keys->set.count; i++) {
+		const kasp_key_t *key = &keys->set.keys[i];
+		bool is_newer = newest == NULL || key->times.publish > newest->times.publish;
+		newest = key->is_ksk && is_newer ? key : newest;
+	}
+	return newest;
+}
+
+static size_t count_ksks(const zone_keys_t *keys)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < keys->set.count; i++) {
+		count += keys->set.keys[i].is_ksk;
+	}
+	return count;
+}
+
+static void roll_ksk(const zone_keys_env_t *env, char ret_id[static DNSSEC_KEY_ID_LEN + 1])
+{
+	zone_keys_t keys;
+	keys_outcome_t outcome;
+	conf_policy_times_t times = times_of(env);
+	load(env, &keys);
+	assert_int_equal(zone_keys_roll(env, &keys, &times, ZONE_KEYS_ROLLS_KSK, &outcome), KNOT_OK);
+	assert_int_equal(save(env, &keys, &outcome), KNOT_OK);
+	zone_keys_done(&keys);
+	load(env, &keys);
+	assert_int_equal(count_ksks(&keys), 2);
+	strcpy(ret_id, newest_ksk(&keys)->id);
+	zone_keys_done(&keys);
+}
+
+/* The first of the zones that share a KSK to roll it gets a new one, and the others get that. */
+static void test_shared_rolls(void **state)
+{
+	(void)state;
+	zone_keys_env_t a = env_of(zone_a, 1), b = env_of(zone_b, 1);
+	char of_a[DNSSEC_KEY_ID_LEN + 1], of_b[DNSSEC_KEY_ID_LEN + 1];
+	make_first(&a);
+	make_first(&b);
+	assert_int_equal(count_private(), 3);
+	a.now_s = b.now_s = NOW_S + DAY_S;
+	roll_ksk(&a, of_a);
+	assert_int_equal(count_private(), 4);
+	roll_ksk(&b, of_b);
+	assert_int_equal(count_private(), 4);
+	assert_string_equal(of_a, of_b);
+}
+
 /* The database takes no more: nothing is changed, other writers aren't kept out, and no private key stays behind. */
 static void test_full(void **state)
 {
@@ -266,6 +318,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_two_at_a_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_shared_at_a_time, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_shared_rolls, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_full, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_many_tries, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_future_salt, set_up, tear_down),
