@@ -2,8 +2,9 @@
 #include "src/event/key_rail.h"
 
 #include "libknot/rr/rrtype.h"
-#include "src/keys/caches.h"
+#include "src/keys/served.h"
 #include "src/sign/rdata.h"
+#include "src/sys/log.h"
 #include "src/zone/records.h"
 
 #include <stdio.h>
@@ -160,5 +161,28 @@ knot_err_t key_rail_check(const zone_keys_env_t *env, const zone_keys_t *keys, c
 	}
 	rail_free(&old);
 	rail_free(&new);
+	return err;
+}
+
+/* ---- Steps that aren't served ---- */
+
+knot_err_t key_rail_wait(
+		const zone_keys_env_t *env, zone_keys_t *keys, const zone_contents_t *served, bool *ret_is_changed)
+{
+	rail_view_t view = { .keys = NULL };
+	knot_err_t err = rail_view(served, &view);
+	const keys_view_t seen = { view.keys, view.count };
+	*ret_is_changed = false;
+	for (size_t i = 0; i < keys->set.count && err == KNOT_OK; i++) {
+		kasp_key_t *key = &keys->set.keys[i];
+		uint64_t *timer = keys_unserved_timer(key, &seen, env->now_s);
+		if (timer != NULL && *timer != env->now_s) {
+			*timer = env->now_s;
+			*ret_is_changed = true;
+			log_zone(LOG_NOTICE, env->zone,
+					"DNSSEC, key %u, its last step wasn't published, its rollover waits", key->tag);
+		}
+	}
+	rail_free(&view);
 	return err;
 }

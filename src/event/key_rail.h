@@ -16,3 +16,10 @@
 KNOT_MUST_USE knot_err_t key_rail_check(const zone_keys_env_t *env, const zone_keys_t *keys,
 		const conf_policy_times_t *times, const zone_contents_t *served, const zone_contents_t *next,
 		char *reason);
+
+/**
+ * Keys whose last step isn't served take it now: their timers, which others count from, are set to env->now_s, and the
+ * log tells it. served: NULL: nothing is. KNOT_ENOMEM.
+ */
+KNOT_MUST_USE knot_err_t key_rail_wait(
+		const zone_keys_env_t *env, zone_keys_t *keys, const zone_contents_t *served, bool *ret_is_changed);

@@ -192,13 +192,26 @@ static void signing_announce(const signing_t *signing)
 	}
 }
 
+/* Keys move on from what is served, unless an operator moves them, or has forbidden it to be what they say. */
+static knot_err_t signing_move_keys(signing_t *signing, unsigned how)
+{
+	const conf_policy_t *policy = signing->env.policy;
+	bool is_late = false, waits = !policy->is_manual && policy->unsafe.bits == 0;
+	knot_err_t err = waits ? key_rail_wait(&signing->env, &signing->keys, zone_contents(signing->zone), &is_late)
+			       : KNOT_OK;
+	unsigned rolls = ((how & EVENT_ROLLS_KSK) != 0 ? ZONE_KEYS_ROLLS_KSK : 0) |
+			 ((how & EVENT_ROLLS_ZSK) != 0 ? ZONE_KEYS_ROLLS_ZSK : 0);
+	err = err == KNOT_OK
+			      ? zone_keys_roll(&signing->env, &signing->keys, &signing->times, rolls, &signing->outcome)
+			      : err;
+	signing->outcome.is_changed = signing->outcome.is_changed || is_late;
+	return err;
+}
+
 static knot_err_t signing_roll(signing_t *signing, unsigned how)
 {
 	zone_keys_t *keys = &signing->keys;
-	knot_err_t err = zone_keys_roll(&signing->env, keys, &signing->times,
-			((how & EVENT_ROLLS_KSK) != 0 ? ZONE_KEYS_ROLLS_KSK : 0) |
-					((how & EVENT_ROLLS_ZSK) != 0 ? ZONE_KEYS_ROLLS_ZSK : 0),
-			&signing->outcome);
+	knot_err_t err = signing_move_keys(signing, how);
 	if (err != KNOT_OK) {
 		signing_log_failure(&signing->env, "failed to update key set", err, "");
 		return err;

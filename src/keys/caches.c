@@ -41,7 +41,7 @@ static const keys_seen_t *caches_find(const keys_view_t *view, const keys_seen_t
 	return NULL;
 }
 
-static const keys_seen_t *caches_find_known(const keys_view_t *view, const kasp_key_t *key)
+const keys_seen_t *keys_find_seen(const keys_view_t *view, const kasp_key_t *key)
 {
 	const keys_seen_t wanted = { .public = key->public, .tag = key->tag, .algorithm = key->algorithm };
 	return caches_find(view, &wanted);
@@ -133,8 +133,8 @@ static keys_danger_t caches_check_timers(const keys_caches_t *caches)
 	for (size_t i = 0; i < caches->count && !caches->is_offline_ksk; i++) {
 		const kasp_key_t *key = &caches->keys[i];
 		unsigned wanted = caches_past_use(caches, i, caches->now_s) &
-				  caches_seen_use(caches_find_known(&caches->served, key));
-		unsigned missed = wanted & ~caches_seen_use(caches_find_known(&caches->next, key));
+				  caches_seen_use(keys_find_seen(&caches->served, key));
+		unsigned missed = wanted & ~caches_seen_use(keys_find_seen(&caches->next, key));
 		if (missed != 0) {
 			return (keys_danger_t){ (missed & CACHES_PUBLIC) != 0 ? KEYS_GONE : KEYS_MUTE, key->tag, 0 };
 		}
@@ -154,7 +154,7 @@ static keys_danger_t caches_check_ds(const keys_caches_t *caches)
 	bool is_known = false;
 	for (size_t i = 0; i < caches->count; i++) {
 		keys_use_t use = keys_use(caches->keys, caches->count, i, caches->now_s);
-		const keys_seen_t *seen = caches_find_known(&caches->next, &caches->keys[i]);
+		const keys_seen_t *seen = keys_find_seen(&caches->next, &caches->keys[i]);
 		is_known = is_known ||
 			   (caches_has_ds(&caches->keys[i], &use) && (caches_seen_use(seen) & CACHES_SIGNS_KEYS) != 0);
 	}
@@ -204,7 +204,7 @@ static bool caches_has(const keys_caches_t *caches, const caches_rule_t *rule, s
 {
 	const kasp_key_t *key = &caches->keys[index];
 	keys_use_t use = keys_use(caches->keys, caches->count, index, caches->now_s);
-	return (caches_seen_use(caches_find_known(&caches->next, key)) & rule->next) != 0 && !use.is_revoked &&
+	return (caches_seen_use(keys_find_seen(&caches->next, key)) & rule->next) != 0 && !use.is_revoked &&
 	       (!rule->wants_ds || caches_has_ds(key, &use));
 }
 

@@ -28,6 +28,9 @@ typedef struct {
 	size_t count;
 } keys_view_t;
 
+/** The key as the view shows it; NULL: it doesn't. */
+const keys_seen_t *keys_find_seen(const keys_view_t *view, const kasp_key_t *key);
+
 /** What is to be judged. Borrowed. */
 typedef struct {
 	keys_view_t served; /* empty: nothing is, or it isn't signed */

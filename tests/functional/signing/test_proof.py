@@ -156,6 +156,31 @@ def test_ksk_removed_with_its_ds(make_knotd):
     check(daemon)
 
 
+def test_rollover_waits_for_what_is_served(make_knotd):
+    """While versions are refused, keys don't move on: the next step counts from when the one before is served."""
+    policy = ["propagation-delay: 1", "dnskey-ttl: 1", "zone-max-ttl: 60", "rrsig-pre-refresh: 10"]
+    refusing = ["external-validation: e"], "external:\n  - id: e\n    timeout: 1\n"
+    daemon = start(make_knotd(), policy)
+    daemon.wait(lambda: serial(daemon) == 11, what="the zone")
+    before, old = tags(daemon, "SOA"), tags(daemon)
+    configure(daemon, policy, *refusing)
+    daemon.knotc("reload")
+    daemon.knotc("-b", "zone-key-rollover", "example", "zsk", check=False)
+    daemon.wait_log("ZSK rollover started")
+    for _ in range(2):
+        time.sleep(2.1)   # timers have seconds: the new key was due to sign
+        daemon.knotc("-b", "zone-keys-load", "example", check=False)
+    assert serial(daemon) == 11 and tags(daemon) == old
+    configure(daemon, policy)
+    daemon.knotc("reload")
+    daemon.knotc("-b", "zone-keys-load", "example")
+    assert len(tags(daemon)) == len(old) + 1 and tags(daemon, "SOA") == before
+    check(daemon)
+    daemon.wait(lambda: not tags(daemon, "SOA") & before, timeout=30, what="signatures of the new key")
+    check(daemon)
+    assert "guard rail" not in daemon.log()
+
+
 # ---- Private keys ----
 
 def test_key_that_will_sign_later(make_knotd):
