@@ -723,20 +723,26 @@ static void signing_tell_others(const signing_t *signing)
 	dnskey_sync_follow(signing->server, entry, signing->env.policy);
 }
 
+/* A start without the zone's image goes on from there. Knot DNS, to which the database may go back, takes differences of
+ * a primary only if a secondary has that very serial. */
+static void signing_note_serial(const signing_t *signing, const update_effects_t *effects)
+{
+	bool is_wanted = signing->is_full || server_is_secondary(signing->server, signing->env.zone);
+	if (effects->is_published && signing->metadata_db == CONF_METADATA_KASP && is_wanted) {
+		signing_put_serial(signing->env.kasp, KASP_SIGNED_SERIAL, signing->env.zone, effects->serial_to);
+	}
+}
+
 static void signing_conclude(signing_t *signing, const update_effects_t *effects)
 {
 	const sign_result_t *result = &effects->signing;
-	uint32_t serial = effects->is_published ? effects->serial_to : 0;
 	signing_log_result(&signing->env, effects);
+	signing_note_serial(signing, effects);
 	if (signing->is_full) {
 		trash_sweep(signing->server, &signing->env);
 		sys_mutex_lock(&signing->server->jobs.lock);
 		entry_of(signing->zone)->is_signed = true;
 		sys_mutex_unlock(&signing->server->jobs.lock);
-		if (effects->is_published && signing->metadata_db == CONF_METADATA_KASP) {
-			/* A start without the zone's image goes on from there. */
-			signing_put_serial(signing->env.kasp, KASP_SIGNED_SERIAL, signing->env.zone, serial);
-		}
 		uint64_t next_s = signing_next(signing, result);
 		signing_log_next(&signing->env, &signing->outcome, next_s);
 		if (next_s != 0) {

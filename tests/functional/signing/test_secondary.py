@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A secondary that signs what it gets from a primary without keys. Knot DNS passes all but those marked `ours`."""
+import subprocess
+
 import dns.query
 import dns.update
 import dns.zone
 import pytest
 
+from harness.server import built
 from harness.validators import complaint
 
 pytestmark = pytest.mark.core
@@ -43,6 +46,12 @@ def check(daemon):
     return zone
 
 
+def keymgr(daemon, *words):
+    done = subprocess.run([built("keymgr", "tools"), "-c", str(daemon.path), "example.", *words], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done
+    return done.stdout
+
+
 def host(zone):
     return zone.get_rdataset("www.example.", "A")[0].address
 
@@ -66,6 +75,18 @@ def test_changes_of_the_primary(make_knotd):
     secondary.wait_log(r"remote serial 100, zone is up-to-date")
     secondary.knotc("-b", "zone-retransfer", "example")
     assert host(check(secondary)) == "192.0.2.99"
+
+
+def test_last_serial(make_knotd):
+    """The key database follows each version: Knot DNS, where the zone may go back to, takes differences only from the serial that is there."""
+    primary, secondary = start_pair(make_knotd)
+    for number in range(2):
+        update = dns.update.UpdateMessage("example.")
+        update.replace("www.example.", 60, "A", f"192.0.2.{20 + number}")
+        assert dns.query.tcp(update, "127.0.0.1", port=primary.port, timeout=10).rcode() == 0
+        secondary.wait(lambda n=number: serial(secondary) == 11 + n, what="the change")
+        secondary.wait(lambda n=number: keymgr(secondary, "local-serial") == f"Current serial: {11 + n}\n", what="the serial")
+    assert keymgr(secondary, "master-serial") == "Current serial: 12\n"
 
 
 def test_own_changes_and_restart(make_knotd):
