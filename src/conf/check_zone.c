@@ -341,7 +341,7 @@ static const char *check_lifetimes(const conf_block_view_t *block)
 	if (zsk > 0 && zsk < propagation + dnskey_ttl + zone_ttl) {
 		return "ZSK lifetime too low according to propagation delay, DNSKEY TTL, and maximum zone TTL";
 	}
-	return zsk > 0 && jitter_of(block, zsk) >= zsk ? "'dnssec-jitter' is not lower than ZSK lifetime" : NULL;
+	return zsk > 0 && jitter_of(block, zsk) >= zsk ? "DNSSEC jitter too high for ZSK lifetime" : NULL;
 }
 
 const char *conf_check_policy(const conf_block_view_t *block, conf_view_t all)

@@ -200,7 +200,7 @@ static const struct {
 			"maximum zone TTL)",
 			KNOT_EINVAL },
 	{ "jitter longer than a life", "policy:\n - id: p\n   zsk-lifetime: 1d\n   dnssec-jitter: 1d\n",
-			"line 5, section 'policy[p]' ('dnssec-jitter' is not lower than ZSK lifetime)", KNOT_EINVAL },
+			"line 5, section 'policy[p]' (DNSSEC jitter too high for ZSK lifetime)", KNOT_EINVAL },
 	{ "keys of others with an offline KSK",
 			"policy:\n - id: p\n   dnskey-management: incremental\n   offline-ksk: on\n",
 			"line 5, section 'policy[p]' (incremental DNSKEY management can't be used with offline-ksk)",

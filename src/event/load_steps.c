@@ -86,8 +86,10 @@ void load_warn_of_serial(knot_name_t name, uint32_t before, uint32_t after, bool
 {
 	int32_t step = (int32_t)(after - before); /* RFC 1982 3.2 */
 	if (step < 0) {
-		log_zone(LOG_WARNING, name, "serial went back, %u -> %u, secondaries keep the old version", before,
-				after);
+		log_zone(LOG_WARNING, name,
+				"updated SOA serial is lower than current, serial %u -> %u, secondaries keep the old "
+				"version",
+				before, after);
 	} else if (step == 0 && !is_same) {
 		log_zone(LOG_WARNING, name, "contents changed, but not the serial %u, secondaries keep the old version",
 				after);

@@ -26,7 +26,7 @@ GOOD = SOA + "@ NS ns\nns A 192.0.2.1\n"
 PEER_ALONE = re.compile(r"module '|database storage|timer DB|loaded configuration file|starting server|^info: \S+ DNS|"
                         r"server started|received command 'status'|control, binding|using UDP")
 OURS_ALONE = re.compile(r"loaded configuration file|starting server|Bowline|server started|received command 'status'|"
-                        r"control, binding|using UDP|info: reloading zones|image not used|loaded \d+ zones in|serial went back|contents changed, but not the serial")
+                        r"control, binding|using UDP|info: reloading zones|image not used|loaded \d+ zones in|updated SOA serial is lower|contents changed, but not the serial")
 # Knot 3.2 knows one error for all that is wrong with a zone file; details of the parser are each their own.
 # A check names the culprit and its line behind Knot's words, an error of the configuration has a hint there, a reply goes on behind Knot's reason.
 TRANSLATED = [(r"^((?:error: (?:\[\S+\] )?(?:control, error )?|debug: control, command '\S+' )\([^,()]*), .*\)$", r"\1)"),
