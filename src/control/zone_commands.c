@@ -10,6 +10,7 @@
 #include "src/event/zone_sign.h"
 #include "src/sys/clock.h"
 #include "src/sys/interval.h"
+#include "src/sys/log.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -316,7 +317,11 @@ command_result_t command_zone_sign(session_t *session, const session_zone_t *zon
 
 command_result_t command_zone_keys_load(session_t *session, const session_zone_t *zone)
 {
-	return zone_command_sign(session, zone, 0);
+	const command_result_t result = zone_command_sign(session, zone, 0);
+	if (result.err == KNOT_EEMPTYZONE) {
+		log_zone(LOG_NOTICE, zone->name, "zone is not loaded yet");
+	}
+	return result;
 }
 
 command_result_t command_zone_key_rollover(session_t *session, const session_zone_t *zone)

@@ -201,9 +201,8 @@ static knot_err_t signing_move_keys(signing_t *signing, unsigned how)
 			       : KNOT_OK;
 	unsigned rolls = ((how & EVENT_ROLLS_KSK) != 0 ? ZONE_KEYS_ROLLS_KSK : 0) |
 			 ((how & EVENT_ROLLS_ZSK) != 0 ? ZONE_KEYS_ROLLS_ZSK : 0);
-	err = err == KNOT_OK
-			      ? zone_keys_roll(&signing->env, &signing->keys, &signing->times, rolls, &signing->outcome)
-			      : err;
+	err = err == KNOT_OK ? zone_keys_roll(&signing->env, &signing->keys, &signing->times, rolls, &signing->outcome)
+			     : err;
 	signing->outcome.is_changed = signing->outcome.is_changed || is_late;
 	return err;
 }
@@ -723,13 +722,25 @@ static void signing_tell_others(const signing_t *signing)
 	dnskey_sync_follow(signing->server, entry, signing->env.policy);
 }
 
-/* A start without the zone's image goes on from there. Knot DNS, to which the database may go back, takes differences of
- * a primary only if a secondary has that very serial. */
+/* A start without the zone's image goes on from there. Knot DNS, to which the database may go back, takes differences
+ * of a primary only if a secondary has that very serial. */
 static void signing_note_serial(const signing_t *signing, const update_effects_t *effects)
 {
 	bool is_wanted = signing->is_full || server_is_secondary(signing->server, signing->env.zone);
 	if (effects->is_published && signing->metadata_db == CONF_METADATA_KASP && is_wanted) {
 		signing_put_serial(signing->env.kasp, KASP_SIGNED_SERIAL, signing->env.zone, effects->serial_to);
+	}
+}
+
+/* The change is signed, but what the zone as a whole needs waits. */
+static void signing_warn_of_failure(const signing_t *signing)
+{
+	const entry_t *entry = entry_of(signing->zone);
+	sys_mutex_lock(&signing->server->jobs.lock);
+	bool has_failed = entry->result != KNOT_OK && entry->failed == EVENT_DNSSEC;
+	sys_mutex_unlock(&signing->server->jobs.lock);
+	if (has_failed) {
+		log_zone(LOG_WARNING, signing->env.zone, "DNSSEC, previous signing had failed");
 	}
 }
 
@@ -759,8 +770,11 @@ static void signing_conclude(signing_t *signing, const update_effects_t *effects
 			(void)jobs_ask(&signing->server->jobs, entry_of(signing->zone), EVENT_DS_CHECK, 0);
 			sys_mutex_unlock(&signing->server->jobs.lock);
 		}
-	} else if (result->earliest_expiration_s != 0) {
-		signing_plan(signing, signing_expiry_due(signing, result), true);
+	} else {
+		signing_warn_of_failure(signing);
+		if (result->earliest_expiration_s != 0) {
+			signing_plan(signing, signing_expiry_due(signing, result), true);
+		}
 	}
 	signing_tell_others(signing);
 }

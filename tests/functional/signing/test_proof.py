@@ -2,6 +2,7 @@
 """Versions that aren't published, as they aren't validly signed, or as caches don't know their keys: what the log and others say, what is served, and how it goes on."""
 import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import dns.edns
 import dns.rcode
@@ -11,7 +12,7 @@ from harness.validators import complaint
 from test_pkcs11 import Manager, add, keystores, put_other_key, tokens, vanishing  # noqa: F401: fixtures
 from test_pkcs11 import configure as configure_tokens
 from test_pkcs11 import start as start_tokens
-from test_signing import ZONE, check, configure, contents, serial, signatures, start, tags, update, wait_serial
+from test_signing import ZONE, check, configure, contents, serial, signatures, start, tags, update, wait_serial, write
 
 pytestmark = [pytest.mark.ours, pytest.mark.core]
 MANUAL = ["manual: on", "propagation-delay: 10", "dnskey-ttl: 60", "zone-max-ttl: 60"]
@@ -283,4 +284,29 @@ def test_external_program_sees_the_signed_version(make_knotd):
     daemon.knotc("zone-abort", "example")
     daemon.wait(lambda: not waiting(), what="the decision")
     assert serial(daemon) == 11
+    check(daemon)
+
+
+def test_change_after_a_failure(make_knotd):
+    """A change that is signed by itself isn't all: the log says that the zone as a whole couldn't be."""
+    daemon = make_knotd()
+    write(daemon)
+    (daemon.dir / "db").mkdir()
+    configure(daemon, ["rrsig-pre-refresh: 10m"], ["external-validation: e"], "external:\n  - id: e\n    timeout: 60\n")
+    daemon.start()
+
+    def decide(command):
+        daemon.wait(lambda: "open-external" in daemon.knotc("zone-status", "example", "+transaction").stdout, what="a version that waits")
+        daemon.knotc(command, "example")
+
+    decide("zone-commit")
+    daemon.wait(lambda: serial(daemon) == 11, what="the zone")
+    daemon.knotc("zone-sign", "example")
+    decide("zone-abort")
+    daemon.wait_log("zone event 're-sign' failed")
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(update, daemon, lambda m: m.add("new.example.", 60, "A", "192.0.2.9"))
+        decide("zone-commit")
+        assert done.result(timeout=60) == dns.rcode.NOERROR
+    daemon.wait_log("DNSSEC, previous signing had failed")
     check(daemon)
