@@ -174,6 +174,9 @@ void lookup_end_progress(lookup_t *lookup);
 /** A type: mnemonic, TYPEn, AXFR, IXFR=serial, NOTIFY, NOTIFY=serial; sets type, operation, serial. False: it isn't. */
 bool lookup_set_type(lookup_query_t *query, const char *text);
 
+/** True for the number of a port, or what may be a service's name. */
+bool lookup_is_port(const char *text);
+
 /** A server: host, addr:port, [addr]:port, addr@port, addr#port, /path. False: it can't be one. */
 bool lookup_scan_host(const char *text, lookup_host_t *ret_host);
 

@@ -19,6 +19,7 @@ bool lookup_question_name(const lookup_query_t *query, uint8_t ret_wire[static K
 		}
 		text = reverse;
 	}
+	text = strcmp(text, "@") == 0 ? "\\@" : text; /* a name; only in zone files it is the origin */
 	return knot_name_scan(knot_str_of(text), knot_name_root, ret_wire, ret_name) == KNOT_OK;
 }
 

@@ -17,11 +17,10 @@ static const char *servers_default_port(const lookup_query_t *query)
 	return query->uses_https && query->uses_tls ? "443" : query->uses_tls || query->uses_quic ? "853" : "53";
 }
 
-/* A number, which may be too big for a port: what getaddrinfo() makes of it, its lower 16 bits. */
 static bool servers_scan_port(const char *service, uint16_t *ret_port)
 {
 	uint64_t port;
-	if (!knot_number_of(service, 0, UINT32_MAX, &port)) {
+	if (!knot_number_of(service, 0, UINT16_MAX, &port)) {
 		return false;
 	}
 	*ret_port = (uint16_t)port;

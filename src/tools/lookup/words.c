@@ -68,6 +68,13 @@ bool lookup_set_type(lookup_query_t *query, const char *text)
 
 /* ---- Servers ---- */
 
+bool lookup_is_port(const char *text)
+{
+	uint64_t port;
+	bool is_number = strspn(text, "0123456789") == strlen(text);
+	return text[0] != '\0' && (!is_number || knot_number_of(text, 0, UINT16_MAX, &port));
+}
+
 bool lookup_scan_host(const char *text, lookup_host_t *ret_host)
 {
 	lookup_host_t host = { .host = text, .host_len = strlen(text) };
@@ -91,6 +98,9 @@ bool lookup_scan_host(const char *text, lookup_host_t *ret_host)
 		host.host_len = at != NULL ? (size_t)(at - text) : host.host_len;
 	}
 	host.service = at != NULL ? at + 1 : NULL;
+	if (host.service != NULL && !lookup_is_port(host.service)) {
+		return false;
+	}
 	*ret_host = host;
 	return true;
 }
