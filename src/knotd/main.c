@@ -669,7 +669,7 @@ int main(int argc, char **argv)
 	options_t options;
 	switch (knotd_read_options(argc, argv, &options)) {
 	case OPTIONS_RUN: break;
-	case OPTIONS_DONE: return EXIT_SUCCESS;
+	case OPTIONS_DONE: return fflush(stdout) == 0 && !ferror(stdout) ? EXIT_SUCCESS : EXIT_FAILURE;
 	case OPTIONS_BAD: return EXIT_FAILURE;
 	}
 	options.argv = argv;

@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """kdig and khost beside what the golden lines compare: files of queries, dnstap, connections that are kept, output that can't be written, terminals."""
+import fcntl
 import os
 import pathlib
 import pty
 import re
+import struct
 import subprocess
 import sys
+import termios
 
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "differential"))
 
 from harness.server import built  # noqa: E402
-from harness.waiting import PATIENCE  # noqa: E402
+from harness.waiting import PATIENCE, wait_until  # noqa: E402
 from scripted_server import ScriptedServer  # noqa: E402
 
 
@@ -32,11 +35,12 @@ def kdig(odd, *words, **options):
     return run([f"@127.0.0.1#{odd.port}", *words], **options)
 
 
-def on_terminal(words, stdout_too):
+def on_terminal(words, stdout_too, columns=80, **environment):
     """What goes to a terminal: standard error, with stdout_too standard output as well; and the rest."""
     leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     with subprocess.Popen([built("kdig", "tools"), *words], stdin=subprocess.DEVNULL, stdout=follower if stdout_too else subprocess.PIPE,
-                          stderr=follower, env={**os.environ, "LC_ALL": "C.UTF-8"}) as process:
+                          stderr=follower, env={**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm", **environment}) as process:
         os.close(follower)
         rest = process.communicate(timeout=60 * PATIENCE)[0]
         seen = b""
@@ -175,6 +179,45 @@ def test_progress(odd):
     assert rest == "192.0.2.1\n" * 6
     assert re.search(r"\r;; \d queries", seen) and seen.endswith("\r\x1b[K")
     assert "queries" not in run(words).stderr
+
+
+def test_progress_of_a_transfer(odd):
+    """An AXFR that takes long is counted in records; only on a terminal that can erase the line, and only if the output goes elsewhere."""
+    words = [f"@127.0.0.1#{odd.port}", "many.slow-40.odd.test", "AXFR", "+noall", "+answer", "+time=5"]
+    records = run(words).stdout
+    assert records.count("\n") == 52
+    seen, rest = on_terminal(words, False)
+    assert re.search(r"\r;; \d+ records", seen) and seen.endswith("\r\x1b[K") and rest == records
+    for stdout_too, terminal in ((False, "dumb"), (True, "xterm")):
+        seen, rest = on_terminal(words, stdout_too, TERM=terminal)
+        assert "\x1b" not in seen and seen.replace("\r\n", "\n") + rest == records
+
+
+@pytest.mark.parametrize("words", [["a.glue.odd.test", "+multiline"], ["rd-16-036162630568656c6c6f.odd.test", "TXT"], ["big-9.odd.test", "TXT", "+tcp", "+short"], ["-h"],
+                                   ["a.odd.test", "+json"]])
+def test_width_and_locale(odd, words):
+    """What is printed is the same however wide the terminal is, whatever the locale, and in a pipe."""
+    def same(text):
+        return re.sub(r"(?<= id: )\d+|(?<=;; Time ).*|(?<= in )\S+ ms|(?<=\"ID\": )\d+|(?<=date).*", "X", text.replace("\r\n", "\n"))
+    words = [f"@127.0.0.1#{odd.port}", *words]
+    want = same(run(words).stdout)
+    assert want.count("\n") > 1 and "\x1b" not in want
+    for columns in (1, 20, 80, 500):
+        assert same(on_terminal(words, True, columns, COLUMNS=str(columns))[0]) == want
+    for locale in ("C", "POSIX", "C.UTF-8", "de_DE.UTF-8", "tr_TR.ISO-8859-9", "no such"):
+        assert same(on_terminal(words, True, LC_ALL=locale, LANG=locale, LC_NUMERIC=locale)[0]) == want
+
+
+@pytest.mark.parametrize("program, words", [("kdig", ["@127.0.0.1#{}", "+tcp", "slow-500.a.odd.test"]), ("khost", ["-T", "-t", "A", "slow-500.a.odd.test", "127.0.0.1#{}"])])
+@pytest.mark.parametrize("closed, numbers, status", [(">&-", (1,), 1), ("2>&-", (2,), 0), ("<&-", (0,), 0), ("<&- >&- 2>&-", (0, 1, 2), 1)])
+def test_streams_that_are_closed(odd, program, words, closed, numbers, status):
+    """Sockets don't take the numbers of standard streams that are closed: what is printed would go to the server."""
+    words = [built(program, "tools"), *(word.format(odd.port) for word in words)]
+    before = len(odd.received)
+    with subprocess.Popen(["sh", "-c", f'exec "$0" "$@" {closed}', *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        wait_until(lambda: len(odd.received) > before, "no query")
+        assert [os.readlink(f"/proc/{process.pid}/fd/{number}") for number in numbers] == ["/dev/null"] * len(numbers)
+        assert process.wait(timeout=30 * PATIENCE) == status
 
 
 def test_malformed_replies_are_shown(odd):

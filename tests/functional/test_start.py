@@ -278,6 +278,16 @@ PROGRAMS = [("knotd", "knotd")] + [(name, "tools") for name in ("kcatalogprint",
 
 @pytest.mark.ours
 @pytest.mark.parametrize("program, folder", PROGRAMS)
+def test_output_that_cannot_be_written(program, folder):
+    for options in (["-h"], ["-VV"]):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            assert subprocess.run([built(program, folder), *options], stdout=full, stderr=subprocess.DEVNULL, check=False, timeout=20 * PATIENCE).returncode == 1
+        closed = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&-', built(program, folder), *options], stderr=subprocess.DEVNULL, check=False, timeout=20 * PATIENCE)
+        assert closed.returncode == 1
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("program, folder", PROGRAMS)
 def test_build_summary(program, folder):
     """Blocks of `Name: value`, as scripts read them of Knot's programs."""
     def output(option):

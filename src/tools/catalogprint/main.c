@@ -4,6 +4,7 @@
  */
 #include "src/catalog/catalog_db.h"
 #include "src/conf/version.h"
+#include "src/sys/file.h"
 #include "src/tools/conf_choice.h"
 
 #include <getopt.h>
@@ -178,6 +179,9 @@ static const char *catalogprint_pick(const conf_t *conf)
 
 int main(int argc, char **argv)
 {
+	if (!sys_file_hold_streams()) {
+		return EXIT_FAILURE;
+	}
 	params_t params = { .choice = { .pick = catalogprint_pick } };
 	char path[PATH_MAX], error[CONF_CHOICE_ERROR_MAX];
 	options_t options = catalogprint_options(argc, argv, &params);

@@ -7,6 +7,7 @@
  * memory.
  */
 #include "src/conf/version.h"
+#include "src/sys/file.h"
 #include "src/tools/dig/options.h"
 #include "src/tools/lookup/trace.h"
 
@@ -192,6 +193,10 @@ static bool letter_set_local(reading_t *reading, const char *value)
 
 static bool letter_set_port(reading_t *reading, const char *value)
 {
+	if (!lookup_is_port(value)) {
+		lookup_error(reading->lookup, "bad port %s", value);
+		return false;
+	}
 	reading_query(reading)->port = value;
 	return true;
 }
@@ -472,11 +477,22 @@ static void reading_default(reading_t *reading)
 	reading_end_query(reading);
 }
 
+/* How much is done is for somebody who waits at a terminal that can erase a line, and doesn't see the output. */
+static bool dig_may_show_progress(void)
+{
+	const char *terminal = getenv("TERM");
+	bool can_erase = terminal != NULL && strcmp(terminal, "dumb") != 0;
+	return can_erase && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
+}
+
 int main(int argc, char **argv)
 {
+	if (!sys_file_hold_streams()) {
+		return EXIT_FAILURE;
+	}
 	static lookup_t lookup;
 	bool is_good = true;
-	lookup.shows_progress = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
+	lookup.shows_progress = dig_may_show_progress();
 	for (int turn = 0; turn < 2 && is_good; turn++) {
 		reading_t reading = {
 			.lookup = &lookup,

@@ -6,6 +6,7 @@
 
 #include "libknot/base/number.h"
 #include "src/conf/version.h"
+#include "src/sys/file.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -181,6 +182,9 @@ static bool host_run(host_t *host, int count, char **words)
 
 int main(int argc, char **argv)
 {
+	if (!sys_file_hold_streams()) {
+		return EXIT_FAILURE;
+	}
 	static const struct option known[] = {
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", optional_argument, NULL, 'V' },

@@ -5,6 +5,7 @@
 #include "src/conf/version.h"
 #include "src/journal/changeset_merge.h"
 #include "src/sys/clock.h"
+#include "src/sys/file.h"
 #include "src/tools/conf_choice.h"
 #include "src/tools/journalprint/print.h"
 #include "src/tools/journalprint/source.h"
@@ -425,6 +426,9 @@ static const char *journalprint_pick(const conf_t *conf)
 
 int main(int argc, char **argv)
 {
+	if (!sys_file_hold_streams()) {
+		return EXIT_FAILURE;
+	}
 	params_t params = { .choice = { .pick = journalprint_pick }, .has_color = isatty(STDOUT_FILENO) != 0 };
 	options_t options = journalprint_options(argc, argv, &params);
 	bool is_good = options == OPTIONS_DONE;

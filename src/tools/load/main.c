@@ -2,6 +2,7 @@
 /**
  * kxdpgun: a DNS load generator that counts, matches, times and verifies; see doc/man/kxdpgun.8 and doc/adr/0068.
  */
+#include "src/sys/file.h"
 #include "src/tools/load/report.h"
 #include "src/tools/load/screen.h"
 
@@ -119,9 +120,13 @@ static bool main_run(const options_t *options)
 
 int main(int argc, char **argv)
 {
+	if (!sys_file_hold_streams()) {
+		return EXIT_FAILURE;
+	}
 	options_t options;
 	options_verdict_t verdict = options_parse(argc, argv, &options);
 	bool is_good = verdict == OPTIONS_DONE || (verdict == OPTIONS_RUN && main_run(&options));
 	options_free(&options);
-	return is_good ? EXIT_SUCCESS : EXIT_FAILURE;
+	bool is_written = fflush(stdout) == 0 && !ferror(stdout);
+	return is_good && is_written ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -12,6 +12,7 @@
 #include "libknot/rr/rrtype.h"
 #include "libknot/text/zonefile.h"
 #include "src/conf/version.h"
+#include "src/sys/file.h"
 #include "src/sys/process.h"
 
 #include <fcntl.h>
@@ -945,6 +946,9 @@ static bool keymgr_run(keymgr_t *run, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	if (!sys_file_hold_streams()) {
+		return EXIT_FAILURE;
+	}
 	(void)prctl(PR_SET_DUMPABLE, 0); /* a core would have private keys */
 	static const struct option known[] = {
 		{ "config", required_argument, NULL, 'c' },
@@ -970,7 +974,7 @@ int main(int argc, char **argv)
 	run.has_colour = isatty(STDOUT_FILENO) != 0;
 	while ((c = getopt_long(argc, argv, "c:C:D:t:ejlxXhV::", known, NULL)) != -1) {
 		if (!keymgr_option(c, &run, &status)) {
-			return status;
+			return fflush(stdout) == 0 && !ferror(stdout) ? status : EXIT_FAILURE;
 		}
 	}
 	bool is_good = keymgr_run(&run, argc - optind, argv + optind);

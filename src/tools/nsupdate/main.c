@@ -2,6 +2,7 @@
 /**
  * knsupdate: sends dynamic updates to DNS servers; see doc/man/knsupdate.1.
  */
+#include "src/sys/file.h"
 #include "src/tools/lookup/trust.h"
 #include "src/tools/nsupdate/session.h"
 
@@ -336,6 +337,9 @@ static bool main_run(session_t *session, int count, char **paths)
 
 int main(int argc, char **argv)
 {
+	if (!sys_file_hold_streams()) {
+		return EXIT_FAILURE;
+	}
 	static session_t session;
 	arguments_t arguments = { .session = &session };
 	bool is_over;

@@ -4,6 +4,7 @@
  */
 #include "libknot/base/number.h"
 #include "src/conf/version.h"
+#include "src/sys/file.h"
 #include "src/tools/zonecheck/result.h"
 #include "src/tools/zonecheck/source.h"
 #include "src/tools/zonecheck/when.h"
@@ -230,6 +231,9 @@ static unsigned zonecheck_count_processors(void)
 
 int main(int argc, char **argv)
 {
+	if (!sys_file_hold_streams()) {
+		return EXIT_FAILURE;
+	}
 	zonecheck_t check = { .dnssec = ZONE_DNSSEC_IF_SIGNED,
 		.now_s = (uint64_t)time(NULL),
 		.thread_count = zonecheck_count_processors() };

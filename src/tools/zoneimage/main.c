@@ -6,6 +6,7 @@
 #include "src/conf/version.h"
 #include "src/store/store.h"
 #include "src/sys/clock.h"
+#include "src/sys/file.h"
 #include "src/tools/zoneimage/report.h"
 
 #include <getopt.h>
@@ -178,8 +179,16 @@ static bool image_run(const params_t *params, report_t *report, char **names, in
 	return is_good;
 }
 
+static int image_end_output(void)
+{
+	return fflush(stdout) == 0 && !ferror(stdout) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
+	if (!sys_file_hold_streams()) {
+		return EXIT_FAILURE;
+	}
 	static const struct option known[] = {
 		{ "config", required_argument, NULL, 'c' },
 		{ "dir", required_argument, NULL, 'd' },
@@ -200,8 +209,8 @@ int main(int argc, char **argv)
 		case 'j': report.is_json = true; break;
 		case 's': report.lists_sources = true; break;
 		case 'v': params.verify = true; break;
-		case 'h': image_print_help(stdout); return EXIT_SUCCESS;
-		case 'V': conf_version_print("kzoneimage", optarg != NULL); return EXIT_SUCCESS;
+		case 'h': image_print_help(stdout); return image_end_output();
+		case 'V': conf_version_print("kzoneimage", optarg != NULL); return image_end_output();
 		default: image_print_help(stderr); return EXIT_FAILURE;
 		}
 	}

@@ -8,6 +8,7 @@
 #include "src/sign/by_keys.h"
 #include "src/sign/by_offline.h"
 #include "src/sign/sign.h"
+#include "src/sys/file.h"
 #include "src/tools/conf_choice.h"
 #include "src/tools/zonesign/output.h"
 #include "src/validate/validate.h"
@@ -466,6 +467,9 @@ static options_t zonesign_options(int argc, char **argv, params_t *params)
 
 int main(int argc, char **argv)
 {
+	if (!sys_file_hold_streams()) {
+		return EXIT_FAILURE;
+	}
 	(void)prctl(PR_SET_DUMPABLE, 0); /* a core would have private keys */
 	params_t params = { .now_s = (uint64_t)time(NULL) };
 	options_t options = zonesign_options(argc, argv, &params);
