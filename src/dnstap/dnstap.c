@@ -80,9 +80,12 @@ static knot_bytes_t dnstap_bytes(bool has_data, ProtobufCBinaryData data)
 	return has_data && data.len <= UINT16_MAX ? (knot_bytes_t){ data.data, data.len } : (knot_bytes_t){ NULL, 0 };
 }
 
+/* Zeros, if it is no time: two of them can be subtracted, and each has a date. */
 static struct timespec dnstap_time(uint64_t seconds, uint32_t nanoseconds)
 {
-	return (struct timespec){ (time_t)(seconds & INT64_MAX), nanoseconds < 1000000000 ? nanoseconds : 0 };
+	static const uint64_t end_of_year_9999 = 253402300799;
+	bool is_good = seconds <= end_of_year_9999 && nanoseconds < 1000000000;
+	return is_good ? (struct timespec){ (time_t)seconds, nanoseconds } : (struct timespec){ 0 };
 }
 
 knot_err_t dnstap_read(knot_bytes_t frame, dnstap_message_t *ret_message, void **ret_owner)

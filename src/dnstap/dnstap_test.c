@@ -80,8 +80,37 @@ static void test_wire(void **state)
 	assert_int_equal(dnstap_read((knot_bytes_t){ bad, sizeof(bad) }, &got, &owner), KNOT_EMALF);
 }
 
+/* Times that are none are unknown: those that are read have a date, and their difference fits. */
+static void test_times(void **state)
+{
+	(void)state;
+	const struct {
+		struct timespec at, want;
+	} rows[] = {
+		{ { 1, 999999999 }, { 1, 999999999 } },
+		{ { 253402300799, 0 }, { 253402300799, 0 } }, /* the end of 9999 */
+		{ { 253402300800, 1 }, { 0, 0 } },
+		{ { INT64_MAX, 0 }, { 0, 0 } },
+		{ { -1, 0 }, { 0, 0 } },
+		{ { 1, 1000000000 }, { 0, 0 } },
+	};
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		const dnstap_message_t message = { .type = DNSTAP_TOOL_QUERY, .query_at = rows[i].at };
+		knot_mut_bytes_t frame;
+		dnstap_message_t got;
+		void *owner = NULL;
+		assert_int_equal(dnstap_write(&message, "test", &frame), KNOT_OK);
+		assert_int_equal(dnstap_read((knot_bytes_t){ frame.data, frame.len }, &got, &owner), KNOT_OK);
+		assert_int_equal(got.query_at.tv_sec, rows[i].want.tv_sec);
+		assert_int_equal(got.query_at.tv_nsec, rows[i].want.tv_nsec);
+		dnstap_read_done(owner);
+		free(frame.data);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_round_trip), cmocka_unit_test(test_wire) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_round_trip), cmocka_unit_test(test_wire),
+		cmocka_unit_test(test_times) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
