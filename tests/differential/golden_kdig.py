@@ -251,8 +251,43 @@ def host_lines(chance):
                 "khost a.odd.test [127.0.0.1]:{odd}", "khost -t A a.odd.test 127.0.0.1@{odd}", "khost -W 1 -R 1 -t A none.odd.test 127.0.0.1#{odd}")
 
 
+def file_lines(chance):
+    """Keys in files, and dnstap files: {files} is a folder that the test makes."""
+    for key in ("key", "key-bind", "key-none", "key-empty", "key-bad", "key-two", "nothing-here"):
+        for words in ("all.test SOA", "all.test SOA +tcp", "all.test AXFR +noall +answer"):
+            yield kdig(chance.choice(["ours", "knot"]), f"{PLAIN} -k {{files}}/{key} {words}")
+    for tap in ("tap", "tap-tcp"):
+        for _ in range(20):
+            yield f"kdig -G {{files}}/{tap} {pick(chance, FORMATS, 3)}".rstrip()
+    yield from ("kdig -G {files}/key", "kdig -G {files}/nothing-here", "kdig -G", "kdig -E", "kdig -G {files}/tap-cut", "kdig -G {files}/tap-empty +qr",
+                f"kdig @127.0.0.1#{{odd}} {PLAIN} -E {{files}}/no/folder a.odd.test")
+
+
+# Names that users write, in their characters, with escapes, or as they shouldn't.
+NAMES = ["münchen.odd.test", "BÜCHER.a.odd.test", "straße.a.odd.test", "xn--mnchen-3ya.a.odd.test", "xn--zzzzzz.a.odd.test", "ελλάδα.a.odd.test", "日本語.a.odd.test",
+         "a\\.b.a.odd.test", "a\\032b.a.odd.test", "a\\255.a.odd.test", "a\\256.a.odd.test", "a\\25.a.odd.test", "_sip._tcp.a.odd.test", "*.a.odd.test", "-.a.odd.test",
+         "a.odd.test.", "a..odd.test", ".a.odd.test", "1.2.3.4.a.odd.test", "x" * 63 + ".a.odd.test", "x" * 64 + ".a.odd.test", ".".join(["y" * 61] * 4), "@", "A.ODD.TEST",
+         "☃.a.odd.test", "a\u200bb.a.odd.test", "0/25.2.0.192.a.odd.test", "a$b.a.odd.test", "a(b.a.odd.test", "a;b.a.odd.test", 'a"b.a.odd.test']
+
+
+def name_lines(chance):
+    for name in NAMES:
+        word = name if name.replace(".", "").isalnum() else "'" + name + "'"
+        yield kdig("odd", f"{PLAIN} +time=1 +retry=0 {word}")
+        yield kdig("odd", f"{PLAIN} +time=1 +retry=0 +noidn -q {word} {pick(chance, FORMATS, 2)}")
+        yield f"khost -W 1 -R 0 -t A {word} 127.0.0.1#{{odd}}"
+    for address in ("192.0.2.1", "2001:db8::1", "::ffff:192.0.2.1", "0.0.0.0", "255.255.255.255", "1.2.3.4%lo", "fe80::1%lo", "1.2.3.04", "::", "192.0.2.0/24"):
+        for words in ("", "+short", "-t A", "+qr +noall +question"):
+            yield kdig(chance.choice(["ours", "knot"]), f"{PLAIN} -x {address} {words}")
+    for source in ("127.0.0.1", "127.0.0.2", "127.0.0.3#0", "::1", "192.0.2.200", "127.0.0.1@70000", "x", "127.0.0.1#"):
+        for words in ("a.odd.test", "a.odd.test +tcp", "-4 a.odd.test", "a.odd.test a-2.odd.test +short"):
+            yield kdig("odd", f"{PLAIN} +time=1 +retry=0 -b {source} {words}")
+    for server in ("@127.0.0.1#70000", "@127.0.0.1#", "@127.0.0.1@x", "-p 70000 @127.0.0.1", "-p x @127.0.0.1", "@", "@#53", "@[127.0.0.1", "@[127.0.0.1]x", "@1.2.3", "@::1%none"):
+        yield f"kdig {PLAIN} +time=1 +retry=0 {server} a.odd.test"
+
+
 def golden_lines():
     """All lines, without repetitions, always the same."""
     chance = random.Random(1)
-    return list(dict.fromkeys(line.replace("  ", " ") for lines in (zone_lines, edns_lines, odd_lines, wait_lines, word_lines, host_lines)
+    return list(dict.fromkeys(line.replace("  ", " ") for lines in (zone_lines, edns_lines, odd_lines, wait_lines, word_lines, host_lines, file_lines, name_lines)
                               for line in lines(chance)))

@@ -45,6 +45,17 @@ acl:
 pytestmark = pytest.mark.skipif(not all(os.path.exists(path) for path in PEERS.values()), reason="the distribution's kdig and khost are not installed")
 
 
+SECRET = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+KEY_FILES = {
+    "key": f"hmac-sha256:k1:{SECRET}\n",
+    "key-bind": f'key "k1" {{ algorithm hmac-sha256; secret "{SECRET}"; }};\n',
+    "key-none": "\n",
+    "key-empty": "",
+    "key-bad": "hmac-nonsense:k1:AAAA\n",
+    "key-two": f"hmac-sha256:k1:{SECRET}\nhmac-sha256:k2:AAAA\n",
+}
+
+
 class Zone:
     name = "all.test."
 
@@ -64,6 +75,20 @@ def start_knot(directory, zone_directory, program):
     daemon.start()
     wait_answer(daemon.port, "all.test.", daemon.process, daemon.output)
     return daemon
+
+
+def make_files(folder, port):
+    """Keys, and dnstap files that the distribution's kdig has written."""
+    folder.mkdir()
+    for name, text in KEY_FILES.items():
+        (folder / name).write_text(text)
+    for name, words in (("tap", ()), ("tap-tcp", ("+tcp",))):
+        subprocess.run([PEERS["kdig"], "-E", str(folder / name), f"@127.0.0.1#{port}", "+noedns", *words, "a.odd.test", "glue.odd.test", "-t", "NS", "a.rcode-3.odd.test"],
+                       stdout=subprocess.DEVNULL, check=True, timeout=60 * PATIENCE)
+    whole = (folder / "tap").read_bytes()
+    (folder / "tap-cut").write_bytes(whole[:-40])
+    (folder / "tap-empty").write_bytes(whole[:42])
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -86,18 +111,19 @@ def ports(tmp_path_factory):
             found[name] = server.port
         odd = ScriptedServer()
         stopping.append(odd.stop)
-        yield {**found, "odd": odd.port, "closed": free_port()}
+        yield {**found, "odd": odd.port, "closed": free_port(), "files": make_files(directory / "files", odd.port)}
     finally:
         for stop in stopping:
             stop()
 
 
-# What differs between two runs of one program.
-NORMAL = ((r"(?<= id: )\d+", "ID"), (r"(?<=;; Time ).*", "WHEN"), (r"(?<= in )\d+\.\d ms", "T ms"), (r"(?<=reply ID \()\d+", "ID"),
-          (r"(?<=query ID \()\d+", "ID"), (r'(?<="dateString": ")[^"]*', "WHEN"), (r'(?<="dateSeconds": )\d+', "0"), (r'(?<="ID": )\d+', "0"),
-          (r"(TSIG[ \t]hmac-\S+) \d+ (\d+) (\d+)( [^ ]*[^\d ][^ ]*)? \d+", r"\1 WHEN \2 \3 MAC ID"),
-          (r"(TSIG hmac-\S+) \d+ (\d+) \(\n\s+(\d+) \S+\n\s+\d+", r"\1 WHEN \2 \3 MAC ID"),
-          (r'"rdataTSIG": "(\S+) \d+ (\d+) (\d+)( [^ ]*[^\d ][^ ]*)? \d+', r'"rdataTSIG": "\1 WHEN \2 \3 MAC ID'),
+# What differs between two runs of one program. IDs may have the number of a port, so they are the first.
+IDS = r"(?<= id: )\d+|(?<=reply ID \()\d+|(?<=query ID \()\d+"
+NORMAL = ((r"(?<=;; Time ).*", "WHEN"), (r"(?<= in )\d+\.\d ms", "T ms"),
+          (r'(?<="dateString": ")[^"]*', "WHEN"), (r'(?<="dateSeconds": )\d+', "0"), (r'(?<="ID": )[^,]+', "0"),
+          (r"(TSIG[ \t]hmac-\S+) \d+ (\d+) (\d+)( [^ ]*[^\d ][^ ]*)? \w+", r"\1 WHEN \2 \3 MAC ID"),
+          (r"(TSIG hmac-\S+) \d+ (\d+) \(\n\s+(\d+) \S+\n\s+\w+", r"\1 WHEN \2 \3 MAC ID"),
+          (r'"rdataTSIG": "(\S+) \d+ (\d+) (\d+)( [^ ]*[^\d ][^ ]*)? \w+', r'"rdataTSIG": "\1 WHEN \2 \3 MAC ID'),
           (r'(?<="messageOctetsHEX": ")[0-9A-F]{4}', "ID"), (r"(TYPE250[ \t]\S+ \d+) [0-9A-F]+", r"\1 HEX"), (r'("TYPEname": "TSIG"(.|\n)*?"RDATAHEX": ")[0-9A-F]+', r"\1HEX"), (r"(?<=127\.0\.0\.1@)\d{5}", "PORT"),
           (r"(kdig|khost) \([^)]*\), version .*", r"\1 VERSION"), (r"(?<=COOKIE: )[0-9A-F]{16}", "CLIENT"),
           (r"^Usage: (kdig|khost) (.|\n)*\Z", r"USAGE \1\n"), (r"^\S*/khost: ", "khost: "))
@@ -106,6 +132,7 @@ NORMAL = ((r"(?<= id: )\d+", "ID"), (r"(?<=;; Time ).*", "WHEN"), (r"(?<= in )\d
 def normal(result, ports):
     code, *texts = result
     for i, text in enumerate(texts):
+        text = re.sub(IDS, "ID", text)
         for name, port in ports.items():
             text = re.sub(rf"\b{port}\b", name.upper(), text)
         for pattern, replacement in NORMAL:
@@ -145,12 +172,13 @@ def write(counts, reasons, unexplained):
     for program in PEERS:
         row = [counts[program, verdict] for verdict in ("equal", "explained", "unexplained")]
         rows.append(f"| {program} | {sum(row)} | " + " | ".join(map(str, row)) + " |")
-    rows += ["", "| explained differences | lines |", "|---|---|"] + [f"| {reason} | {count} |" for reason, count in reasons.most_common()]
+    total = sum(counts.values())
+    rows += ["", f"{total} command lines compared: " + ", ".join(f"{sum(counts[program, verdict] for program in PEERS)} {verdict}" for verdict in
+                                                               ("equal", "explained", "unexplained")), "", "| explained differences | lines |", "|---|---|"] + [f"| {reason} | {count} |" for reason, count in reasons.most_common()]
     text = "\n".join(rows) + "\n"
     (folder / "kdig.md").write_text(text)
     (folder / "kdig.json").write_text(json.dumps({"counts": {f"{a} {b}": count for (a, b), count in counts.items()}, "reasons": dict(reasons)}, indent=1))
     (folder / "kdig-unexplained").write_text("\n\n".join(unexplained) + "\n")
-    return text
 
 
 def test_golden_kdig(ports):
@@ -169,7 +197,7 @@ def test_golden_kdig(ports):
         reasons.update(why or [])
         if why is None:
             unexplained.append(f"### {line}\n{difference(theirs, ours)}")
-    print(write(counts, reasons, unexplained))
+    write(counts, reasons, unexplained)
     assert not unexplained, f"{len(unexplained)} unexplained:\n" + "\n\n".join(unexplained[:20])
     if len(lines) == len(everything):
         assert len(lines) >= LINES_MIN
