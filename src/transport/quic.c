@@ -240,6 +240,20 @@ static void quic_note_sent(transport_t *t, size_t len, uint64_t now_ns)
 	}
 }
 
+/* A client's query, or the beginning of one, on a stream of its own. */
+static knot_err_t quic_open_put(quic_t *quic, knot_bytes_t message, size_t len, quic_stream_t **ret_stream)
+{
+	knot_err_t err = quic_stream_new(quic, -1, ret_stream);
+	if (err != KNOT_OK) {
+		return err;
+	}
+	err = quic_stream_put_part(quic, *ret_stream, message, len);
+	if (err != KNOT_OK) {
+		quic_stream_drop(quic, *ret_stream);
+	}
+	return err;
+}
+
 /* A client opens a stream and closes its half; a server answers on the one that it names. */
 static knot_err_t quic_put(transport_t *t, knot_bytes_t message, uint64_t *number)
 {
@@ -251,18 +265,12 @@ static knot_err_t quic_put(transport_t *t, knot_bytes_t message, uint64_t *numbe
 				       : quic_stream_put(quic, stream, message);
 	}
 	quic_stream_t *stream;
-	knot_err_t err = quic_stream_new(quic, -1, &stream);
-	if (err != KNOT_OK) {
-		return err;
+	knot_err_t err = quic_open_put(quic, message, message.len, &stream);
+	if (err == KNOT_OK) {
+		stream->wants_fin = true;
+		*number = stream->number;
 	}
-	err = quic_stream_put(quic, stream, message);
-	if (err != KNOT_OK) {
-		quic_stream_drop(quic, stream);
-		return err;
-	}
-	stream->wants_fin = true;
-	*number = stream->number;
-	return KNOT_OK;
+	return err;
 }
 
 static void quic_finish(transport_t *t, uint64_t number)
@@ -376,6 +384,15 @@ static void quic_set_params(const quic_t *quic, const transport_quic_params_t *p
 	ret_params->disable_active_migration = 1;
 }
 
+static void quic_on_qlog(void *ctx, uint32_t flags, const void *data, size_t len)
+{
+	const quic_t *quic = ctx;
+	(void)flags;
+	if (len > 0) {
+		quic->qlog(quic->qlog_ctx, (knot_bytes_t){ data, len });
+	}
+}
+
 static bool quic_new_cid(ngtcp2_cid *cid)
 {
 	cid->datalen = TRANSPORT_QUIC_CID_LEN;
@@ -400,6 +417,9 @@ static int quic_new_conn(quic_t *quic, const quic_begin_t *begin)
 	}
 	quic_set_params(quic, begin->quic, &settings, &params);
 	settings.initial_ts = begin->now_ns;
+	if (quic->qlog != NULL) {
+		quic_settings_set_qlog(&settings, quic_on_qlog);
+	}
 	if (begin->first == NULL) {
 		return ngtcp2_conn_client_new(&quic->conn, &dcid, &scid, quic_path(), NGTCP2_PROTO_VER_V1,
 				&quic_callbacks, &settings, &params, NULL, quic);
@@ -426,6 +446,8 @@ static knot_err_t quic_begin(const quic_begin_t *begin, transport_t **ret_t)
 	quic->base = (transport_t){ .ops = &quic_ops, .state = TRANSPORT_OPENING };
 	quic->role = tls.role;
 	quic->streams_end = &quic->streams;
+	quic->qlog = begin->quic->qlog;
+	quic->qlog_ctx = begin->quic->qlog_ctx;
 	quic->uses_early = tls.role == TRANSPORT_CLIENT && tls.uses_early_data && tls.ticket.len > 0;
 	tls.ticket = quic_tls_ticket_part(begin->tls->ticket);
 	knot_err_t err = begin->tls->ticket.len > 0 && tls.ticket.len == 0 ? KNOT_EINVAL : quic_tls_init(quic, &tls);
@@ -450,6 +472,24 @@ knot_err_t transport_quic_new(const transport_tls_params_t *tls, const transport
 {
 	assert(tls->role == TRANSPORT_CLIENT);
 	return quic_begin(&(quic_begin_t){ .tls = tls, .quic = quic, .now_ns = now_ns }, ret_t);
+}
+
+knot_err_t transport_quic_put_part(transport_t *t, knot_bytes_t message, size_t len, uint64_t *ret_stream)
+{
+	quic_t *quic = quic_of(t);
+	quic_stream_t *stream;
+	assert(transport_kind(t) == TRANSPORT_QUIC && quic->role == TRANSPORT_CLIENT);
+	if (transport_state(t) == TRANSPORT_ENDED) {
+		return KNOT_ECONNRESET;
+	}
+	if (message.len == 0 || message.len > TRANSPORT_MESSAGE_MAX || len > message.len) {
+		return KNOT_ERANGE;
+	}
+	knot_err_t err = quic_open_put(quic, message, len, &stream);
+	if (err == KNOT_OK) {
+		*ret_stream = stream->number;
+	}
+	return err;
 }
 
 knot_err_t transport_quic_accept(const transport_tls_params_t *tls, const transport_quic_params_t *quic,

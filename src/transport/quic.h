@@ -40,6 +40,9 @@ typedef struct {
 	/* Server, after a Retry: the connection ID that the client's first packet went to, which the caller has from
 	 * the token (RFC 9000 17.2.5). len 0: there was no Retry. */
 	knot_bytes_t original_cid;
+	/* Takes qlog (JSON text, in pieces) until the connection is freed; NULL: nobody. */
+	void (*qlog)(void *ctx, knot_bytes_t piece);
+	void *qlog_ctx;
 } transport_quic_params_t;
 
 /** A client's. now_ns: of the clock that all calls use. KNOT_EINVAL: as transport_tls_new(); KNOT_ENOMEM. */
@@ -53,3 +56,10 @@ KNOT_MUST_USE knot_err_t transport_quic_new(const transport_tls_params_t *tls, c
  */
 KNOT_MUST_USE knot_err_t transport_quic_accept(const transport_tls_params_t *tls, const transport_quic_params_t *quic,
 		knot_bytes_t datagram, uint64_t now_ns, transport_t **ret_t);
+
+/**
+ * To test servers: a client's query of which only the first `len` bytes are sent, behind the length of the whole, on a
+ * stream that stays open. Errors as of transport_put().
+ */
+KNOT_MUST_USE knot_err_t transport_quic_put_part(
+		transport_t *t, knot_bytes_t message, size_t len, uint64_t *ret_stream);

@@ -42,6 +42,8 @@ typedef struct {
 	gnutls_session_t session;
 	tls_check_t check;
 	ngtcp2_crypto_conn_ref ref; /* what GnuTLS has a pointer to */
+	void (*qlog)(void *ctx, knot_bytes_t piece);
+	void *qlog_ctx;
 	bool uses_early;
 	bool is_open; /* the handshake is over */
 	quic_stream_t *streams, **streams_end;
@@ -75,6 +77,9 @@ quic_stream_t *quic_stream_find(quic_t *quic, uint64_t number);
 
 /** Append a message with its length. KNOT_EAGAIN: too much waits; KNOT_ENOMEM. */
 KNOT_MUST_USE knot_err_t quic_stream_put(quic_t *quic, quic_stream_t *stream, knot_bytes_t message);
+
+/** The same, but only the first `len` bytes of the message. */
+KNOT_MUST_USE knot_err_t quic_stream_put_part(quic_t *quic, quic_stream_t *stream, knot_bytes_t message, size_t len);
 
 /** All before this offset has arrived. */
 void quic_stream_note_acked(quic_t *quic, quic_stream_t *stream, uint64_t end);

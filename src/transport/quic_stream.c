@@ -79,7 +79,12 @@ void quic_stream_note_closed(quic_t *quic, quic_stream_t *stream)
 
 knot_err_t quic_stream_put(quic_t *quic, quic_stream_t *stream, knot_bytes_t message)
 {
-	size_t len = HEAD_LEN + message.len;
+	return quic_stream_put_part(quic, stream, message, message.len);
+}
+
+knot_err_t quic_stream_put_part(quic_t *quic, quic_stream_t *stream, knot_bytes_t message, size_t part_len)
+{
+	size_t len = HEAD_LEN + part_len;
 	if (len > TRANSPORT_PENDING_MAX - quic->waiting_len) {
 		return KNOT_EAGAIN;
 	}
@@ -89,7 +94,7 @@ knot_err_t quic_stream_put(quic_t *quic, quic_stream_t *stream, knot_bytes_t mes
 	}
 	*chunk = (quic_chunk_t){ .begin = stream->out_end, .len = len };
 	store_be16(chunk->data, (uint16_t)message.len);
-	memcpy(chunk->data + HEAD_LEN, message.data, message.len);
+	memcpy(chunk->data + HEAD_LEN, message.data, part_len);
 	quic_chunk_t **at = &stream->chunks;
 	while (*at != NULL) {
 		at = &(*at)->next;

@@ -84,6 +84,11 @@ static inline knot_bytes_t quic_head_token(const ngtcp2_pkt_hd *head)
 	return (knot_bytes_t){ head->token, head->tokenlen };
 }
 
+static inline void quic_settings_set_qlog(ngtcp2_settings *settings, ngtcp2_qlog_write write)
+{
+	settings->qlog_write = write;
+}
+
 #else
 
 typedef ngtcp2_connection_close_error quic_error_t;
@@ -187,6 +192,11 @@ static inline bool quic_conn_scan_limits(ngtcp2_conn *conn, knot_bytes_t limits)
 static inline knot_bytes_t quic_head_token(const ngtcp2_pkt_hd *head)
 {
 	return (knot_bytes_t){ head->token.base, head->token.len };
+}
+
+static inline void quic_settings_set_qlog(ngtcp2_settings *settings, ngtcp2_qlog_write write)
+{
+	settings->qlog.write = write;
 }
 
 #endif

@@ -22,8 +22,9 @@ enum {
 	START_DELAY_NS = 20000000, /* until all threads wait */
 	UDP_BATCH = 10,            /* as Knot's */
 	UDP_CLIENTS = 64,
-	TCP_CLIENTS = 1000,
+	CONNECTIONS = 1000,
 	DNS_PORT = 53,
+	QUIC_PORT = 853,
 	SMALL_WINDOW = 1 << 14, /* with TSIG: a chain per slot */
 };
 
@@ -57,7 +58,8 @@ static bool gun_find_target(gun_t *gun)
 {
 	const options_t *o = gun->options;
 	char error[ROUTE_ERROR_MAX];
-	gun->target_port = o->port != 0 ? o->port : DNS_PORT;
+	const uint16_t usual_port = o->protocol == PROTOCOL_QUIC ? QUIC_PORT : DNS_PORT;
+	gun->target_port = o->port != 0 ? o->port : usual_port;
 	if (!route_resolve(o->target, gun->target_port, &gun->target, error)) {
 		return gun_error("%s", error);
 	}
@@ -93,7 +95,9 @@ static void gun_choose_addresses(gun_t *gun, gun_interface_t *interface)
 	}
 	store_be32(interface->base + 12, low);
 	/* TCP: there is a place for each connection that ports and addresses allow. */
-	uint64_t max = o->protocol == PROTOCOL_TCP ? GUN_TCP_ADDRESSES_MAX : GUN_ADDRESSES_MAX;
+	uint64_t max = o->protocol == PROTOCOL_UDP   ? GUN_ADDRESSES_MAX
+		       : o->protocol == PROTOCOL_TCP ? GUN_TCP_ADDRESSES_MAX
+						     : 1;
 	gun->plan.addresses = (uint32_t)(count < max ? count : max);
 }
 
@@ -230,7 +234,7 @@ static bool gun_open_interface(gun_t *gun, gun_interface_t *interface)
 		.ifname = interface->route.ifname,
 		.config = { .listens = &listen,
 				.listen_count = 1,
-				.udp = o->protocol == PROTOCOL_UDP,
+				.udp = o->protocol != PROTOCOL_TCP,
 				.tcp = o->protocol == PROTOCOL_TCP,
 				.client = true,
 				.drop = o->drop },
@@ -323,6 +327,7 @@ static bool gun_init_lane(gun_t *gun, lane_t *lane)
 		.window = window,
 		.ports = ports,
 		.shared = gun->lane_count > 1 && !o->sockets && o->protocol == PROTOCOL_UDP,
+		.zero_ids = o->protocol == PROTOCOL_QUIC,
 		.first = 1 + (uint32_t)hash_number(sys_clock_ns()),
 	};
 	if (!worker_init(&lane->worker, &gun->plan, &params)) {
@@ -342,7 +347,7 @@ static bool gun_make_lanes(gun_t *gun)
 {
 	const options_t *o = gun->options;
 	gun->lane_count = gun_count_lanes(gun);
-	gun->clients = o->clients != 0 ? o->clients : o->protocol == PROTOCOL_UDP ? UDP_CLIENTS : TCP_CLIENTS;
+	gun->clients = o->clients != 0 ? o->clients : o->protocol == PROTOCOL_UDP ? UDP_CLIENTS : CONNECTIONS;
 	if (gun->lane_count > GUN_LANES_MAX) {
 		return gun_error("%u queues, %d are possible", gun->lane_count, GUN_LANES_MAX);
 	}
@@ -350,7 +355,7 @@ static bool gun_make_lanes(gun_t *gun)
 	if (gun->lanes == NULL || !gun_make_schedule(gun) || !gun_make_plan(gun)) {
 		return gun->lanes == NULL ? gun_error("not enough memory") : false;
 	}
-	bool needs_inbox = gun->lane_count > 1 && !o->sockets && o->protocol == PROTOCOL_TCP;
+	bool needs_inbox = gun->lane_count > 1 && !o->sockets && o->protocol != PROTOCOL_UDP;
 	for (unsigned i = 0; i < gun->lane_count; i++) {
 		lane_t *lane = &gun->lanes[i];
 		*lane = (lane_t){ .gun = gun, .index = i };
@@ -398,9 +403,11 @@ static void *gun_run_lane(void *arg)
 		(void)nanosleep(&(struct timespec){ .tv_nsec = (long)((gun->start_ns - now_ns) % 1000000000) }, NULL);
 		now_ns = sys_clock_ns();
 	}
-	bool is_tcp = gun->options->protocol == PROTOCOL_TCP;
-	void (*const runs[2][2])(lane_t *) = { { xdp_udp_run, xdp_tcp_run }, { socket_udp_run, socket_tcp_run } };
-	runs[gun->options->sockets][is_tcp](lane);
+	static void (*const runs[2][3])(lane_t *) = {
+		{ [PROTOCOL_UDP] = xdp_udp_run, [PROTOCOL_TCP] = xdp_tcp_run, [PROTOCOL_QUIC] = xdp_quic_run },
+		{ [PROTOCOL_UDP] = socket_udp_run, [PROTOCOL_TCP] = socket_tcp_run, [PROTOCOL_QUIC] = socket_quic_run },
+	};
+	runs[gun->options->sockets][gun->options->protocol](lane);
 	__atomic_store_n(&lane->is_over, true, __ATOMIC_RELEASE);
 	return NULL;
 }

@@ -68,7 +68,7 @@ struct gun {
 	uint64_t start_ns;      /* monotonic: what workers' times count from */
 	uint64_t start_wall_ns; /* UNIX time */
 	bool stop;              /* atomic: send no more */
-	unsigned clients;       /* sockets per lane, or connections */
+	unsigned clients;       /* sockets per lane, or connections at a time */
 };
 
 /** Nanoseconds since the start. */
@@ -77,8 +77,10 @@ uint64_t gun_now(const gun_t *gun);
 /** What a lane's thread runs. */
 void xdp_udp_run(lane_t *lane);
 void xdp_tcp_run(lane_t *lane);
+void xdp_quic_run(lane_t *lane);
 void socket_udp_run(lane_t *lane);
 void socket_tcp_run(lane_t *lane);
+void socket_quic_run(lane_t *lane);
 
 /** For lanes: start and end the thread that sends their frames, if they have an injector. inject_lane.c. */
 bool lane_start_sender(lane_t *lane);

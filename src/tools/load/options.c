@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { RATE_MAX = 100000000, DURATION_MAX_S = 86400 * 365 };
 
@@ -147,6 +148,8 @@ static bool options_read_mode(const char *text, const char *possible, options_t 
 		return options_error("invalid mode '%s', one of %s is possible", text, possible);
 	}
 	o->mode = *text;
+	/* Without a mode, QUIC resumes sessions; 0 doesn't, and is the same else. */
+	o->full_handshakes = o->protocol == PROTOCOL_QUIC && o->mode == MODE_NORMAL;
 	return true;
 }
 
@@ -499,18 +502,26 @@ static bool options_check(const options_t *o)
 		bool is_so;
 		const char *text;
 	} rows[] = {
-		{ o->protocol == PROTOCOL_QUIC, "QUIC isn't built in, use UDP or TCP (-T)" },
 		{ o->sockets && o->drop, "--drop needs AF_XDP, not --sockets" },
 		{ o->sockets && o->interface_count > 0,
 				"--interface needs AF_XDP; with --sockets choose the source by --local" },
 		{ o->sockets && o->local_prefix >= 0 && o->local_prefix < (o->local.ss_family == AF_INET6 ? 128 : 32),
 				"--sockets takes one local address, not a prefix" },
-		{ o->sockets && o->protocol == PROTOCOL_TCP && o->mode != MODE_NORMAL && o->mode != MODE_REUSE,
-				"--sockets does TCP in the ordinary mode and in mode R; the others need AF_XDP" },
-		{ is_transfer && (o->protocol != PROTOCOL_TCP || !o->sockets),
-				"profiles axfr and ixfr need TCP over sockets: -T --sockets" },
+		{ o->sockets && o->mode != MODE_NORMAL && o->mode != MODE_REUSE,
+				"--sockets does the ordinary mode and mode R (and 0 of QUIC); the others need AF_XDP" },
+		{ is_transfer && o->protocol == PROTOCOL_UDP,
+				"profiles axfr and ixfr need TCP or QUIC: -T --sockets, -U" },
+		{ is_transfer && o->protocol == PROTOCOL_TCP && !o->sockets,
+				"profiles axfr and ixfr over TCP need sockets: -T --sockets" },
+		{ o->protocol == PROTOCOL_QUIC && o->local_prefix >= 0 &&
+						o->local_prefix < (o->local.ss_family == AF_INET6 ? 128 : 32),
+				"QUIC takes one local address, not a prefix" },
+		{ o->qlog_dir != NULL && o->protocol != PROTOCOL_QUIC, "--qlog is for QUIC (-U)" },
+		{ o->qlog_dir != NULL && access(o->qlog_dir, W_OK | X_OK) != 0,
+				"can't write to the directory of --qlog" },
 		{ is_transfer && o->mode != MODE_NORMAL, "profiles axfr and ixfr take a connection per transfer" },
-		{ o->drop && o->protocol == PROTOCOL_TCP, "--drop is for UDP: TCP without replies goes nowhere" },
+		{ o->drop && o->protocol != PROTOCOL_UDP,
+				"--drop is for UDP: TCP and QUIC without replies go nowhere" },
 		{ o->drop && o->verify_count > 0, "--verify needs replies, --drop drops them" },
 		{ o->profile != PROFILE_QUERY && o->verify_count > 0, "--verify is for profile query" },
 		{ o->profile != PROFILE_QUERY && o->format != QUERIES_TEXT, "profiles need a text file of names" },

@@ -16,10 +16,10 @@ enum {
 
 typedef enum { PROTOCOL_UDP, PROTOCOL_TCP, PROTOCOL_QUIC } protocol_t;
 
-/** Debug modes of TCP, as characters: '0' is the ordinary one. */
+/** Debug modes of TCP and QUIC, as characters: '0' is the ordinary one. */
 typedef enum {
 	MODE_NORMAL = '0',
-	MODE_SYN = '1',        /* SYN, and nothing more */
+	MODE_SYN = '1',        /* SYN or Initial, and nothing more */
 	MODE_HANDSHAKE = '2',  /* connect, close when the server does */
 	MODE_SILENT = '3',     /* connect, ignore the rest */
 	MODE_INCOMPLETE = '5', /* send a query less its last byte, ignore the rest */
@@ -39,7 +39,8 @@ typedef struct {
 typedef struct {
 	double duration_s;
 	protocol_t protocol;
-	char mode; /* mode_t_load */
+	char mode;            /* mode_t_load */
+	bool full_handshakes; /* mode 0 of QUIC: no tickets */
 	double qps;
 	bool has_qps;   /* on the command line */
 	unsigned batch; /* 0: the protocol's default */
@@ -70,7 +71,7 @@ typedef struct {
 	/* Not in Knot's: */
 	bool sockets;
 	unsigned threads; /* of --sockets; 0: as many as processors */
-	unsigned clients; /* sockets per thread, or connections at a time over TCP; 0: default */
+	unsigned clients; /* sockets per thread, or connections at a time over TCP and QUIC; 0: default */
 	double timeout_s;
 	const char *latency_file;
 	const char *verify[OPTIONS_ZONES_MAX];

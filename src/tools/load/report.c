@@ -61,7 +61,7 @@ void report_header(const gun_t *gun, FILE *out)
 		return;
 	}
 	char mode[16] = "";
-	if (o->mode != MODE_NORMAL) {
+	if (o->mode != MODE_NORMAL || o->full_handshakes) {
 		snprintf(mode, sizeof(mode), " mode %c", o->mode);
 	}
 	if (o->sockets) {
@@ -144,11 +144,14 @@ static void report_latency_line(FILE *out, const char *what, const histogram_t *
 static void report_like_knot(const gun_t *gun, const report_sample_t *s, double seconds, FILE *out)
 {
 	const worker_counts_t *c = &s->counts;
-	const bool is_tcp = gun->options->protocol == PROTOCOL_TCP;
-	const uint64_t whole = is_tcp ? c->opened : c->sent;
-	report_total(out, is_tcp ? "SYNs:" : "queries:", whole, seconds, NULL);
-	if (is_tcp) {
-		report_total(out, "established:", c->established, seconds, &c->opened);
+	static const char *const opened[] = { "queries:", "SYNs:", "initials:" };
+	static const char *const established[] = { NULL, "established:", "handshakes:" };
+	const protocol_t protocol = gun->options->protocol;
+	const bool is_tcp = protocol == PROTOCOL_TCP;
+	const uint64_t whole = protocol != PROTOCOL_UDP ? c->opened : c->sent;
+	report_total(out, opened[protocol], whole, seconds, NULL);
+	if (established[protocol] != NULL) {
+		report_total(out, established[protocol], c->established, seconds, &c->opened);
 	}
 	if (gun->options->drop) {
 		return;
@@ -157,9 +160,9 @@ static void report_like_knot(const gun_t *gun, const report_sample_t *s, double 
 	report_total(out, "replies:", c->replies, seconds, &asked);
 	if (is_tcp) {
 		report_total(out, "closed:", c->closed, seconds, &c->opened);
-		if (c->reset > 0) {
-			report_total(out, "reset:", c->reset, seconds, &c->opened);
-		}
+	}
+	if (c->reset > 0) {
+		report_total(out, "reset:", c->reset, seconds, &c->opened);
 	}
 	fprintf(out, "average DNS reply size: %" PRIu64 " B\n", c->replies > 0 ? c->reply_bytes / c->replies : 0);
 	if (!gun->options->sockets) {

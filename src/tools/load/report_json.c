@@ -117,7 +117,7 @@ void report_json_stats(const gun_t *gun, const report_sample_t *s, report_kind_t
 		}
 	}
 	knot_json_close(&json);
-	if (gun->options->protocol == PROTOCOL_TCP) {
+	if (gun->options->protocol != PROTOCOL_UDP) {
 		knot_json_open(&json, "conn_info", KNOT_JSON_OBJECT, KNOT_JSON_LINE);
 		knot_json_text(&json, "type", json_protocol(gun));
 		knot_json_uint(&json, "handshakes", c->opened);

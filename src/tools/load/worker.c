@@ -14,7 +14,11 @@ enum { FRAMING_LEN = 2 };
 bool worker_init(worker_t *w, const worker_plan_t *plan, const worker_params_t *params)
 {
 	assert(params->first > 0);
-	*w = (worker_t){ .plan = plan, .thread = params->thread, .first = params->first, .number = params->first };
+	*w = (worker_t){ .plan = plan,
+		.thread = params->thread,
+		.first = params->first,
+		.number = params->first,
+		.zero_ids = params->zero_ids };
 	schedule_begin(&plan->schedule, params->thread, &w->cursor);
 	w->steps = calloc(plan->step_count, sizeof(*w->steps));
 	w->latency = calloc(plan->step_count, sizeof(*w->latency));
@@ -77,7 +81,7 @@ static message_params_t worker_message_params(worker_t *w, uint64_t number)
 {
 	const message_params_t params = {
 		.number = (number - w->first) * w->plan->schedule.threads + w->thread,
-		.id = flight_id(&w->flight, number),
+		.id = w->zero_ids ? 0 : flight_id(&w->flight, number),
 		.address = worker_address(w, number),
 		.cookie = w->cookies != NULL ? &w->cookies[worker_address(w, number)] : NULL,
 		.chain = worker_chain(w, number),
@@ -209,6 +213,10 @@ static flight_verdict_t worker_match(worker_t *w, worker_t *owner, flight_slot_t
 	}
 	flight_slot_t query;
 	uint64_t number = __atomic_load_n(&slot->number, __ATOMIC_RELAXED) >> 2;
+	if (owner->zero_ids) {
+		/* Any other id is as wrong as that of another query. */
+		match.id ^= flight_id(&owner->flight, number);
+	}
 	flight_verdict_t verdict = worker_address(owner, number) == reply->address
 						   ? flight_receive(&owner->flight, slot, &match, &query)
 						   : FLIGHT_UNEXPECTED;
@@ -236,7 +244,12 @@ flight_verdict_t worker_receive_number(worker_t *w, uint64_t number, const worke
 	worker_reply_t known = *reply;
 	known.port = flight_port(&w->flight, number);
 	known.address = worker_address(w, number);
-	/* A slot that was taken again has another number: ids then differ but for one in 65536. */
+	/* A slot that was taken again has another number: ids then differ but for one in 65536, unless all are 0. */
+	if (w->zero_ids && __atomic_load_n(&slot->number, __ATOMIC_RELAXED) >> 2 != number) {
+		worker_count_reply(w, reply->message);
+		worker_add(&w->counts.late, 1);
+		return FLIGHT_LATE;
+	}
 	return worker_match(w, w, slot, &known);
 }
 

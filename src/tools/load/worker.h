@@ -33,11 +33,11 @@ typedef struct judge judge_t; /* judge.h */
 	ROW(unexpected, "replies to no query of ours") \
 	ROW(truncated, "matched replies with TC") \
 	ROW(bad_tsig, "matched replies whose TSIG is wrong") \
-	ROW(opened, "TCP connections opened") \
-	ROW(established, "TCP connections established") \
-	ROW(closed, "TCP connections closed") \
-	ROW(reset, "TCP connections reset by the server") \
-	ROW(refused, "TCP connections that were lost without a reply") \
+	ROW(opened, "connections opened") \
+	ROW(established, "connections established") \
+	ROW(closed, "connections closed") \
+	ROW(reset, "connections that the server reset or refused") \
+	ROW(refused, "queries whose connection or stream was lost without a reply") \
 	ROW(resent, "TCP segments sent again") \
 	ROW(messages, "messages of transfers") \
 	ROW(records, "records of transfers") \
@@ -75,6 +75,7 @@ typedef struct {
 	uint64_t first;  /* number of the first query, from 1 */
 	uint64_t number; /* of the next query */
 	uint64_t now_s;  /* UNIX time, for TSIG; set by the shell */
+	bool zero_ids;   /* as in worker_params_t */
 	schedule_cursor_t cursor;
 	flight_t flight;
 	worker_counts_t counts;
@@ -97,6 +98,7 @@ typedef struct {
 	uint64_t window; /* both: flight_window() */
 	uint32_t ports;
 	bool shared;    /* other threads may get our replies */
+	bool zero_ids;  /* all messages have id 0 (RFC 9250 4.2.1): replies are matched by worker_receive_number() */
 	uint64_t first; /* number to begin with: another one for each run, so that a server that has connections of the
 			   run before doesn't take ours for them. Not 0; what is sent doesn't depend on it */
 } worker_params_t;

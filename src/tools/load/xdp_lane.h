@@ -4,7 +4,12 @@
 
 #include "src/tools/load/gun.h"
 
-enum { XDP_LANE_PAYLOAD_OFF = 128, XDP_LANE_PAYLOAD_MAX = 1500, XDP_LANE_INJECT_MAX = 512 };
+enum {
+	XDP_LANE_PAYLOAD_OFF = 128,
+	XDP_LANE_PAYLOAD_MAX = 1500,
+	XDP_LANE_INJECT_MAX = 512,
+	XDP_LANE_UDP_HEADER_LEN = 8,
+};
 
 /** Frames that a turn may send. */
 static inline unsigned xdp_lane_batch(const lane_t *lane)
@@ -71,6 +76,19 @@ static inline bool xdp_lane_send(const lane_t *lane, const uint8_t *start, size_
 	}
 	kxdp_injector_put(lane->injector, start, len);
 	return true;
+}
+
+/** The same with a UDP datagram, whose payload of `len` bytes is at frame->payload. */
+static inline bool xdp_lane_send_udp(const lane_t *lane, const kxdp_flow_t *flow, const kxdp_frame_t *frame, size_t len)
+{
+	const kxdp_path_t *path = &lane->gun->interfaces[lane->interface].route.path;
+	const size_t udp_len = XDP_LANE_UDP_HEADER_LEN + len;
+	uint8_t *udp = frame->payload - XDP_LANE_UDP_HEADER_LEN, *start;
+	store_be16(udp, flow->local_port);
+	store_be16(udp + 2, flow->remote_port);
+	store_be16(udp + 4, (uint16_t)udp_len);
+	size_t frame_len = kxdp_frame_build(path, flow, IPPROTO_UDP, 0, udp, udp_len, &start);
+	return xdp_lane_send(lane, start, frame_len);
 }
 
 /** A timer that ends kxdp_wait(); -1: errno says why. */

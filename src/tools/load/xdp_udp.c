@@ -7,13 +7,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { UDP_LEN = 8, RECEIVE_ROUNDS = 4 };
+enum { RECEIVE_ROUNDS = 4 };
 
 /* Send what is due, at most a batch. Returns how many. */
 static unsigned xdp_udp_send(lane_t *lane, kxdp_flow_t *flow)
 {
 	worker_t *w = &lane->worker;
-	const kxdp_path_t *path = &lane->gun->interfaces[lane->interface].route.path;
 	const uint64_t now_ns = gun_now(lane->gun);
 	unsigned sent = 0;
 	kxdp_frame_t frame;
@@ -21,12 +20,7 @@ static unsigned xdp_udp_send(lane_t *lane, kxdp_flow_t *flow)
 		worker_query_t query;
 		worker_next(w, now_ns, false, frame.payload, &query);
 		xdp_lane_set_local(lane, query.port, query.address, flow);
-		uint8_t *udp = frame.payload - UDP_LEN, *start;
-		store_be16(udp, flow->local_port);
-		store_be16(udp + 2, flow->remote_port);
-		store_be16(udp + 4, (uint16_t)(UDP_LEN + query.len));
-		size_t len = kxdp_frame_build(path, flow, IPPROTO_UDP, 0, udp, UDP_LEN + query.len, &start);
-		if (!xdp_lane_send(lane, start, len)) {
+		if (!xdp_lane_send_udp(lane, flow, &frame, query.len)) {
 			worker_unsend(w, &query);
 		}
 		sent++;
