@@ -172,10 +172,12 @@ knot_err_t key_rail_wait(
 	rail_view_t view = { .keys = NULL };
 	knot_err_t err = rail_view(served, &view);
 	const keys_view_t seen = { view.keys, view.count };
+	uint8_t cds = env->policy->cds_publish;
+	bool asks_parent = cds != CONF_CDS_NONE && cds != CONF_CDS_DELETE;
 	*ret_is_changed = false;
 	for (size_t i = 0; i < keys->set.count && err == KNOT_OK; i++) {
 		kasp_key_t *key = &keys->set.keys[i];
-		uint64_t *timer = keys_unserved_timer(key, &seen, env->now_s);
+		uint64_t *timer = keys_unserved_timer(key, &seen, asks_parent, env->now_s);
 		if (timer != NULL && *timer != env->now_s) {
 			*timer = env->now_s;
 			*ret_is_changed = true;

@@ -11,7 +11,7 @@ static bool served_is_signed(const keys_view_t *served, uint8_t algorithm)
 	return is_signed;
 }
 
-uint64_t *keys_unserved_timer(kasp_key_t *key, const keys_view_t *served, uint64_t now_s)
+uint64_t *keys_unserved_timer(kasp_key_t *key, const keys_view_t *served, bool asks_parent, uint64_t now_s)
 {
 	const keys_seen_t *seen = keys_find_seen(served, key);
 	bool is_public = seen != NULL && seen->public.len > 0, signs_zone = seen != NULL && seen->signs_zone;
@@ -21,9 +21,10 @@ uint64_t *keys_unserved_timer(kasp_key_t *key, const keys_view_t *served, uint64
 	switch (keys_state(&key->times, now_s)) {
 	case KEYS_PRE_ACTIVE: return served_is_signed(served, key->algorithm) ? NULL : &key->times.pre_active;
 	case KEYS_PUBLISHED: return is_public ? NULL : &key->times.publish;
+	/* After a while it takes over even if nobody has said that its DS is there. */
+	case KEYS_READY: return asks_parent && !(seen != NULL && seen->has_cds) ? &key->times.ready : NULL;
 	case KEYS_RETIRED: return key->is_zsk && signs_zone ? &key->times.retire : NULL;
 	case KEYS_POST_ACTIVE: return is_public ? &key->times.post_active : NULL;
-	case KEYS_READY:
 	case KEYS_ACTIVE:
 	case KEYS_RETIRE_ACTIVE:
 	case KEYS_REVOKED:

@@ -10,6 +10,7 @@
 
 /**
  * The timer of the key's last step, if the version that is served doesn't show that step; it is to be set to now_s.
- * NULL: the step is served, or nothing counts on it, or nothing is served.
+ * asks_parent: a KSK that is ready has CDS or CDNSKEY. NULL: the step is served, or nothing counts on it, or nothing is
+ * served.
  */
-uint64_t *keys_unserved_timer(kasp_key_t *key, const keys_view_t *served, uint64_t now_s);
+uint64_t *keys_unserved_timer(kasp_key_t *key, const keys_view_t *served, bool asks_parent, uint64_t now_s);

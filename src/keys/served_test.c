@@ -10,13 +10,13 @@
 
 enum { NOW = 100000, LONG = NOW - 50000, SINCE = NOW - 100 };
 
-/** How a version shows the key: p it is in DNSKEY, z it signs data; NULL: nothing is served. */
+/** How a version shows the key: p it is in DNSKEY, z it signs data, c it has CDS; NULL: nothing is served. */
 typedef struct {
 	const char *what;
 	bool is_ksk, is_zsk, is_public_only;
 	kasp_times_t times;
 	const char *served;
-	const char *others; /* a for a key of the same algorithm that signs data */
+	const char *others; /* n the policy has no CDS; a for a key of the same algorithm that signs data */
 	size_t want;        /* offset of the timer; 0: none */
 } row_t;
 
@@ -44,6 +44,11 @@ static const row_t rows[] = {
 	{ "an old algorithm's key isn't", false, true, false,
 			{ .publish = LONG, .active = LONG, .retire_active = LONG, .post_active = SINCE }, "pz", "",
 			WANT(post_active) },
+	{ "a KSK that is ready, with CDS", true, false, false, { .publish = LONG, .ready = SINCE }, "pc", "", 0 },
+	{ "a KSK that is ready, without", true, false, false, { .publish = LONG, .ready = SINCE }, "p", "",
+			WANT(ready) },
+	{ "a KSK that is ready, whose DS somebody brings", true, false, false, { .publish = LONG, .ready = SINCE }, "p",
+			"n", 0 },
 	{ "an active key", false, true, false, { .publish = LONG, .active = SINCE }, "", "", 0 },
 	{ "a removed key", false, true, false, { .publish = LONG, .active = LONG, .retire = LONG, .remove = SINCE },
 			"pz", "", 0 },
@@ -73,10 +78,11 @@ static void test_rows(void **state)
 			{ .public = { public, is_public ? sizeof(public) : 0 },
 					.tag = 7,
 					.algorithm = 13,
-					.signs_zone = strchr(served, 'z') != NULL },
+					.signs_zone = strchr(served, 'z') != NULL,
+					.has_cds = strchr(served, 'c') != NULL },
 		};
 		const keys_view_t view = { seen, row->served == NULL ? 0 : served[0] == '\0' ? 2 : 3 };
-		const uint64_t *timer = keys_unserved_timer(&key, &view, NOW);
+		const uint64_t *timer = keys_unserved_timer(&key, &view, row->others[0] != 'n', NOW);
 		const uint64_t *want = row->want != 0 ? (uint64_t *)((uint8_t *)&key.times + row->want) : NULL;
 		if (timer != want) {
 			fail_msg("%s", row->what);

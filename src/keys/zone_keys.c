@@ -405,6 +405,34 @@ static knot_err_t zone_keys_check_seen(const zone_keys_env_t *env, kasp_txn_t *t
 	return hash != keys->seen || is_new_shared ? KNOT_ETRYAGAIN : KNOT_OK;
 }
 
+/* True while the next step of a key waits until caches have forgotten something. */
+static bool zone_keys_wait(const keys_set_t *set, uint64_t now_s)
+{
+	enum {
+		WAITING = 1 << KEYS_PRE_ACTIVE | 1 << KEYS_PUBLISHED | 1 << KEYS_RETIRE_ACTIVE | 1 << KEYS_POST_ACTIVE |
+			  1 << KEYS_RETIRED
+	};
+	for (size_t i = 0; i < set->count; i++) {
+		if ((WAITING & 1 << keys_state(&set->keys[i].times, now_s)) != 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Delays follow what is kept. A TTL that was lowered counts when no key waits any more: what was served with the higher
+ * one may still be cached. */
+static knot_err_t zone_keys_put_ttls(
+		const zone_keys_env_t *env, kasp_txn_t *txn, const zone_keys_t *keys, const conf_policy_times_t *times)
+{
+	uint32_t max_ttl_s = times->zone_max_ttl_s, key_ttl_s = times->dnskey_ttl_s;
+	if (keys->has_ttls && zone_keys_wait(&keys->set, env->now_s)) {
+		max_ttl_s = keys->max_ttl_s > max_ttl_s ? keys->max_ttl_s : max_ttl_s;
+		key_ttl_s = keys->key_ttl_s > key_ttl_s ? keys->key_ttl_s : key_ttl_s;
+	}
+	return kasp_put_ttls(txn, env->zone, max_ttl_s, key_ttl_s);
+}
+
 static knot_err_t zone_keys_put(
 		const zone_keys_env_t *env, kasp_txn_t *txn, const zone_keys_t *keys, const conf_policy_times_t *times)
 {
@@ -417,7 +445,7 @@ static knot_err_t zone_keys_put(
 		err = kasp_put_shared(txn, env->policy->id, env->zone, keys->new_shared);
 	}
 	err = err == KNOT_OK ? kasp_put_salt(txn, env->zone, salt, keys->salt_made_s) : err;
-	return err == KNOT_OK ? kasp_put_ttls(txn, env->zone, times->zone_max_ttl_s, times->dnskey_ttl_s) : err;
+	return err == KNOT_OK ? zone_keys_put_ttls(env, txn, keys, times) : err;
 }
 
 knot_err_t zone_keys_save(const zone_keys_env_t *env, zone_keys_t *keys, const conf_policy_times_t *times,

@@ -219,6 +219,48 @@ static void test_shared_rolls(void **state)
 	assert_string_equal(of_a, of_b);
 }
 
+static void check_ttls(const zone_keys_env_t *env, uint32_t max_ttl_s, uint32_t key_ttl_s)
+{
+	zone_keys_t keys;
+	load(env, &keys);
+	assert_true(keys.has_ttls);
+	assert_int_equal(keys.max_ttl_s, max_ttl_s);
+	assert_int_equal(keys.key_ttl_s, key_ttl_s);
+	zone_keys_done(&keys);
+}
+
+static void roll_with_ttls(const zone_keys_env_t *env, unsigned how, uint32_t ttl_s)
+{
+	zone_keys_t keys;
+	keys_outcome_t outcome;
+	conf_policy_times_t times = conf_policy_times(env->policy, env->zone, ttl_s, 2 * ttl_s);
+	load(env, &keys);
+	assert_int_equal(zone_keys_roll(env, &keys, &times, how, &outcome), KNOT_OK);
+	assert_true(outcome.is_changed);
+	assert_int_equal(zone_keys_save(env, &keys, &times, &outcome), KNOT_OK);
+	zone_keys_done(&keys);
+}
+
+/* What was served with a higher TTL is cached for that long: the delays of a rollover follow a lower one behind it. */
+static void test_lower_ttl(void **state)
+{
+	(void)state;
+	zone_keys_env_t env = env_of(zone_a, 0);
+	roll_with_ttls(&env, 0, 3600);
+	check_ttls(&env, 7200, 3600);
+	env.now_s += DAY_S;
+	roll_with_ttls(&env, ZONE_KEYS_ROLLS_ZSK, 60); /* published */
+	check_ttls(&env, 7200, 3600);
+	env.now_s += DAY_S;
+	roll_with_ttls(&env, 0, 60); /* the old one is retired */
+	check_ttls(&env, 7200, 3600);
+	roll_with_ttls(&env, ZONE_KEYS_ROLLS_KSK, 9000); /* a higher one counts at once */
+	check_ttls(&env, 18000, 9000);
+	env.now_s += DAY_S;
+	roll_with_ttls(&env, 0, 60); /* the KSK is ready, the old ZSK removed */
+	check_ttls(&env, 120, 60);
+}
+
 /* The database takes no more: nothing is changed, other writers aren't kept out, and no private key stays behind. */
 static void test_full(void **state)
 {
@@ -319,6 +361,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_two_at_a_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_shared_at_a_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_shared_rolls, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_lower_ttl, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_full, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_many_tries, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_future_salt, set_up, tear_down),
