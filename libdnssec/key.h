@@ -15,7 +15,8 @@ enum {
 	DNSSEC_FLAG_REVOKE = 0x0080, /* RFC 5011 3 */
 	DNSSEC_FLAG_ADT = 0x0002,    /* draft-ietf-deleg */
 	DNSSEC_FLAG_SEP = 0x0001,
-	DNSSEC_KEY_ID_LEN = 40,                 /* hexadecimal digits, lower case */
+	DNSSEC_KEY_ID_LEN = 40,                 /* hexadecimal digits, lower case: of dnssec_key_id() */
+	DNSSEC_KEY_ID_MAX = 128,                /* the same: of keys in tokens, to which others may have given ids */
 	DNSSEC_KEY_RDATA_MAX = 4 + 3 + 2 * 512, /* a modulus of 4096 bits, and an exponent as long */
 };
 

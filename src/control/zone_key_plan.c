@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-enum { KEY_TEXT_MAX = 64 };
+enum { KEY_TEXT_MAX = DNSSEC_KEY_ID_MAX + 1 };
 
 static void key_plan_send(
 		session_t *session, const session_zone_t *zone, const keys_plan_t *plan, const keys_event_t *event)

@@ -109,6 +109,32 @@ static void test_records(void **state)
 	dnssec_key_free(made);
 }
 
+static void test_ids(void **state)
+{
+	(void)state;
+	char longest[DNSSEC_KEY_ID_MAX + 3];
+	memset(longest, 'f', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	const struct {
+		const char *id;
+		knot_err_t want;
+	} rows[] = { { "a1", KNOT_OK }, { longest + 2, KNOT_OK }, { longest, KNOT_EMALF }, { "", KNOT_EMALF },
+		{ "abc", KNOT_EMALF }, { "A1", KNOT_EMALF }, { "a1/../", KNOT_EMALF } };
+	uint8_t value[KASP_VALUE_MAX];
+	dnssec_key_t *made;
+	assert_int_equal(dnssec_key_generate(DNSSEC_ED25519, 0, 257, &made), KNOT_OK);
+	const kasp_key_t key = make_key('a', 257, made);
+	size_t len = kasp_key_write(&key, value);
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		kasp_key_t read;
+		assert_int_equal(kasp_key_read(rows[i].id, (knot_bytes_t){ value, len }, &read), rows[i].want);
+		if (rows[i].want == KNOT_OK) {
+			assert_string_equal(read.id, rows[i].id);
+		}
+	}
+	dnssec_key_free(made);
+}
+
 static bool count_key(const kasp_key_t *key, void *ctx)
 {
 	char *ids = ctx;
@@ -351,6 +377,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_records),
+		cmocka_unit_test(test_ids),
 		cmocka_unit_test_setup_teardown(test_store, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(test_file, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(test_exchange, make_folder, remove_folder),

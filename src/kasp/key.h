@@ -13,7 +13,7 @@ typedef struct {
 } kasp_times_t;
 
 typedef struct {
-	char id[DNSSEC_KEY_ID_LEN + 1];
+	char id[DNSSEC_KEY_ID_MAX + 1];
 	uint8_t algorithm;
 	uint16_t flags; /* of the DNSKEY, but for the REVOKE bit, which follows from the timer */
 	uint16_t tag;   /* with these flags */

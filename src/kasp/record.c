@@ -147,11 +147,12 @@ static bool record_find_flags(kasp_key_t *key)
 	return false;
 }
 
-static bool record_take_id(const char *id, char ret_id[static DNSSEC_KEY_ID_LEN + 1])
+static bool record_take_id(const char *id, char ret_id[static DNSSEC_KEY_ID_MAX + 1])
 {
-	bool is_id = strlen(id) == DNSSEC_KEY_ID_LEN && strspn(id, "0123456789abcdef") == DNSSEC_KEY_ID_LEN;
+	size_t len = strspn(id, "0123456789abcdef");
+	bool is_id = id[len] == '\0' && len > 0 && len <= DNSSEC_KEY_ID_MAX && len % 2 == 0;
 	if (is_id) {
-		memcpy(ret_id, id, DNSSEC_KEY_ID_LEN + 1);
+		memcpy(ret_id, id, len + 1);
 	}
 	return is_id;
 }

@@ -48,7 +48,7 @@ KNOT_MUST_USE knot_err_t kasp_key_read(const char *id, knot_bytes_t value, kasp_
 
 /** A private key that isn't used any more. */
 typedef struct {
-	char id[DNSSEC_KEY_ID_LEN + 1];
+	char id[DNSSEC_KEY_ID_MAX + 1];
 	uint64_t discard_s, deleted_s; /* UNIX time: when the private key goes, and when it was taken out of the zone */
 	uint16_t tag;
 	uint8_t algorithm;

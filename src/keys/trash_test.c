@@ -98,7 +98,7 @@ static kasp_key_t make_key(uint8_t public[static DNSSEC_KEY_RDATA_MAX], bool is_
 
 static bool has_private(const kasp_key_t *key)
 {
-	char path[128];
+	char path[256];
 	snprintf(path, sizeof(path), "%s/other/%s.pem", folder, key->id);
 	return access(path, R_OK) == 0;
 }

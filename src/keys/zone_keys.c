@@ -110,7 +110,7 @@ knot_err_t zone_keys_export(const zone_keys_env_t *env, const char *id, const ch
 /* A file's key becomes one of a token, if it is found there by the id that the key database has. */
 static knot_err_t zone_keys_import_token(const dnssec_store_t *store, const kasp_key_t *key, const char *from_folder)
 {
-	char id[DNSSEC_KEY_ID_LEN + 1];
+	char id[DNSSEC_KEY_ID_MAX + 1];
 	dnssec_key_t *made;
 	knot_err_t err = dnssec_pem_find(from_folder, key->id, key->algorithm, key->flags, &made);
 	if (err != KNOT_OK) {
@@ -193,7 +193,7 @@ static void zone_keys_label(const zone_keys_env_t *env, const conf_keystore_t *s
 }
 
 knot_err_t zone_keys_keep(const zone_keys_env_t *env, bool is_ksk, const dnssec_key_t *key,
-		char ret_id[static DNSSEC_KEY_ID_LEN + 1])
+		char ret_id[static DNSSEC_KEY_ID_MAX + 1])
 {
 	dnssec_store_t *store;
 	const conf_keystore_t *conf = zone_keys_choose_store(env, is_ksk);
@@ -260,7 +260,7 @@ static knot_err_t zone_keys_share(const keys_wanted_t *wanted, kasp_key_t *ret_k
 }
 
 static void zone_keys_find_shared(
-		const zone_keys_env_t *env, kasp_txn_t *txn, char ret_id[static DNSSEC_KEY_ID_LEN + 1])
+		const zone_keys_env_t *env, kasp_txn_t *txn, char ret_id[static DNSSEC_KEY_ID_MAX + 1])
 {
 	kasp_key_t key;
 	bool found = kasp_get_shared(txn, env->policy->id, &key) == KNOT_OK;
@@ -321,10 +321,11 @@ static bool zone_keys_take(const kasp_key_t *key, void *ctx)
 
 static bool zone_keys_hash_one(const kasp_key_t *key, void *ctx)
 {
-	uint8_t bytes[DNSSEC_KEY_ID_LEN + KASP_VALUE_MAX];
+	uint8_t bytes[DNSSEC_KEY_ID_MAX + 1 + KASP_VALUE_MAX];
 	uint64_t *hash = ctx;
-	memcpy(bytes, key->id, DNSSEC_KEY_ID_LEN);
-	size_t len = DNSSEC_KEY_ID_LEN + kasp_key_write(key, bytes + DNSSEC_KEY_ID_LEN);
+	size_t id_len = strlen(key->id) + 1;
+	memcpy(bytes, key->id, id_len);
+	size_t len = id_len + kasp_key_write(key, bytes + id_len);
 	*hash = knot_siphash24(*hash, 0, (knot_bytes_t){ bytes, len });
 	return true;
 }
@@ -395,7 +396,7 @@ static knot_err_t zone_keys_delete(const zone_keys_env_t *env, kasp_txn_t *txn, 
 static knot_err_t zone_keys_check_seen(const zone_keys_env_t *env, kasp_txn_t *txn, const zone_keys_t *keys)
 {
 	uint64_t hash;
-	char shared[DNSSEC_KEY_ID_LEN + 1];
+	char shared[DNSSEC_KEY_ID_MAX + 1];
 	knot_err_t err = zone_keys_hash(env, txn, &hash);
 	if (err != KNOT_OK) {
 		return err;

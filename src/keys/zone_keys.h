@@ -38,10 +38,10 @@ typedef struct {
 	uint64_t salt_made_s;
 	bool is_salt_new;
 	uint64_t seen; /* a hash of the key database's records of the keys, as they were read or saved last */
-	char made[ZONE_KEYS_MADE_MAX][DNSSEC_KEY_ID_LEN + 1]; /* keys that were generated and aren't saved yet */
+	char made[ZONE_KEYS_MADE_MAX][DNSSEC_KEY_ID_MAX + 1]; /* keys that were generated and aren't saved yet */
 	size_t made_count;
-	char shared[DNSSEC_KEY_ID_LEN + 1];     /* the key that zones of the policy shared before; "": none */
-	char new_shared[DNSSEC_KEY_ID_LEN + 1]; /* the one that they are to share now; "": as before */
+	char shared[DNSSEC_KEY_ID_MAX + 1];     /* the key that zones of the policy shared before; "": none */
+	char new_shared[DNSSEC_KEY_ID_MAX + 1]; /* the one that they are to share now; "": as before */
 	dnssec_key_t **opened;                  /* owned: by index of the set; NULL: it doesn't sign */
 	size_t opened_count;
 	uint16_t failed_tag;                    /* of the key that could not be opened last */
@@ -119,7 +119,7 @@ KNOT_MUST_USE knot_err_t zone_keys_make(const zone_keys_env_t *env, const keys_w
 
 /** Store a private key that was made elsewhere, in the same store. ret_id: its id. */
 KNOT_MUST_USE knot_err_t zone_keys_keep(const zone_keys_env_t *env, bool is_ksk, const dnssec_key_t *key,
-		char ret_id[static DNSSEC_KEY_ID_LEN + 1]);
+		char ret_id[static DNSSEC_KEY_ID_MAX + 1]);
 
 /** The store that has a private key; NULL: none. */
 const conf_keystore_t *zone_keys_find_store(const zone_keys_env_t *env, const char *id);

@@ -187,7 +187,7 @@ static size_t count_ksks(const zone_keys_t *keys)
 	return count;
 }
 
-static void roll_ksk(const zone_keys_env_t *env, char ret_id[static DNSSEC_KEY_ID_LEN + 1])
+static void roll_ksk(const zone_keys_env_t *env, char ret_id[static DNSSEC_KEY_ID_MAX + 1])
 {
 	zone_keys_t keys;
 	keys_outcome_t outcome;
@@ -207,7 +207,7 @@ static void test_shared_rolls(void **state)
 {
 	(void)state;
 	zone_keys_env_t a = env_of(zone_a, 1), b = env_of(zone_b, 1);
-	char of_a[DNSSEC_KEY_ID_LEN + 1], of_b[DNSSEC_KEY_ID_LEN + 1];
+	char of_a[DNSSEC_KEY_ID_MAX + 1], of_b[DNSSEC_KEY_ID_MAX + 1];
 	make_first(&a);
 	make_first(&b);
 	assert_int_equal(count_private(), 3);

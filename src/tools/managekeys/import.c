@@ -224,20 +224,20 @@ done_t keymgr_run_import_bind(const keymgr_t *run)
 /* ---- A key that is in a token already ---- */
 
 /* An id as tools print it: hexadecimal digits of either case, colons between octets. */
-static bool import_read_id(const char *text, char ret_id[static DNSSEC_KEY_ID_LEN + 1])
+static bool import_read_id(const char *text, char ret_id[static DNSSEC_KEY_ID_MAX + 1])
 {
 	size_t len = 0;
 	for (const char *at = text; *at != '\0'; at++) {
 		if (*at == ':' && len % 2 == 0) {
 			continue;
 		}
-		if (len == DNSSEC_KEY_ID_LEN || knot_hex_digit(*at) == KNOT_BAD_DIGIT) {
+		if (len == DNSSEC_KEY_ID_MAX || knot_hex_digit(*at) == KNOT_BAD_DIGIT) {
 			return false;
 		}
 		ret_id[len++] = (char)tolower((unsigned char)*at);
 	}
 	ret_id[len] = '\0';
-	return len == DNSSEC_KEY_ID_LEN;
+	return len > 0 && len % 2 == 0;
 }
 
 /* In the first token of the zone that has it. */

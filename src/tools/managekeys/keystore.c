@@ -100,7 +100,7 @@ static void keystore_try_key(const dnssec_store_t *store, const char *id, dnssec
 
 static keystore_can_t keystore_try(const dnssec_store_t *store, size_t kind)
 {
-	char id[DNSSEC_KEY_ID_LEN + 1];
+	char id[DNSSEC_KEY_ID_MAX + 1];
 	keystore_can_t can = { 0 };
 	dnssec_key_t *key, *public;
 	uint8_t algorithm = kinds[kind].algorithm;
@@ -230,7 +230,7 @@ static bool bench_make_key(const dnssec_store_t *store, size_t kind, char *ret_i
 
 static void bench_print(const dnssec_store_t *store, size_t kind, unsigned threads)
 {
-	char name[NAME_MAX_LEN], id[DNSSEC_KEY_ID_LEN + 1];
+	char name[NAME_MAX_LEN], id[DNSSEC_KEY_ID_MAX + 1];
 	dnssec_key_t *key = NULL;
 	uint64_t per_s = 0;
 	keystore_name_kind(kind, name);

@@ -691,7 +691,7 @@ static void keymgr_help(void)
 	       "  -C, --confdb <dir>       Path to a configuration database directory.\n"
 	       "                            (default %s)\n"
 	       "  -D, --dir <path>         Path to a KASP database directory, use default configuration.\n"
-	       "  -t, --tsig <name>        Generate a TSIG key.\n"
+	       "  -t, --tsig <name> [alg]  Generate a TSIG key.\n"
 	       "  -e, --extended           Extended output (listing of keys with full description).\n"
 	       "  -j, --json               Print the zones or keys in JSON format.\n"
 	       "  -l, --list               List all zones that have at least one key in KASP database.\n"

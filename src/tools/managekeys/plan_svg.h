@@ -5,7 +5,7 @@
 #include "src/keys/plan.h"
 #include "src/tools/managekeys/keymgr.h"
 
-enum { PLAN_NAME_MAX = 64 };
+enum { PLAN_NAME_MAX = DNSSEC_KEY_ID_MAX + 1 };
 
 /** A key's tag, or the name of one that will be made. */
 void plan_print_name(const keys_plan_t *plan, size_t key, char ret_name[static PLAN_NAME_MAX]);

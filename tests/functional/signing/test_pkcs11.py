@@ -194,6 +194,23 @@ def test_beside_debians(tokens, directory):
     assert keys.do("-", "trash-discard", "-") == "OK\n" and tokens.objects() == []
 
 
+@needs_peer
+def test_ids_of_others(tokens, directory):
+    """Other programs give keys in tokens ids of other lengths, and Debian's keymgr takes them: so do we, from its database, too."""
+    ids = ["a1", "0123456789abcdef" * 4]
+    keys = Manager(directory, keystores(("hsm", tokens.place("one"))))
+    for key in ids:
+        put_other_key(tokens, directory, "one", key)
+    assert keys.do("example.", "import-pkcs11", ids[0], "algorithm=13", "ksk=yes", program=PEERS["keymgr"]) == f"{ids[0]}\nOK\n"
+    assert keys.do("example.", "import-pkcs11", ids[1].upper(), "algorithm=13") == f"{ids[1]}\nOK\n"
+    assert keys.do("example.", "dnskey") == keys.do("example.", "dnskey", program=PEERS["keymgr"])
+    assert set(keys.list()) == set(ids) and {key["missing"] for key in keys.list().values()} == {False}
+    assert keys.fail("example.", "import-pkcs11", "00" * 65) == keys.fail("example.", "import-pkcs11", "") == "error: invalid key ID\n"
+    assert keys.do("example.", "set", ids[0], "retire=+10d") == keys.do("example.", "delete", ids[1]) == "OK\n"
+    assert keys.do("example.", "import-trash", ids[1]) == f"{ids[1]}\nOK\n"
+    assert keys.do("other.", "share", ids[1], "example.") == "OK\n"
+
+
 # ---- kzonesign ----
 
 class Folder:
@@ -258,6 +275,19 @@ def test_signs(make_knotd, tokens):
     daemon.knotc("-b", "zone-sign", "example")
     wait_serial(daemon, 13)
     check(daemon)
+
+
+def test_signs_with_ids_of_others(make_knotd, tokens, directory):
+    daemon = make_knotd()
+    (daemon.dir / "db").mkdir()
+    write(daemon)
+    configure(daemon, keystores(("hsm", tokens.place("one"))), ["single-type-signing: on"])
+    put_other_key(tokens, directory, "one", "a1")
+    assert Manager(daemon.dir).do("example.", "import-pkcs11", "a1", "algorithm=13", "ksk=yes", "zsk=yes") == "a1\nOK\n"
+    daemon.start()
+    daemon.wait(lambda: serial(daemon) == 11, what="the zone")
+    check(daemon)
+    assert set(Manager(daemon.dir).list()) == {"a1"}
 
 
 def test_several_stores(make_knotd, tokens):
