@@ -27,6 +27,8 @@
 /* Zones handled each time the lock of the jobs is held: it bounds how long workers wait for it. */
 enum { SERVER_CHUNK = 256 };
 
+enum { SERVER_QUESTION_LISTS = 4096 };
+
 /** The open transaction of the configuration; under the reload lock. See conf_edit.c. */
 typedef struct {
 	conf_txn_t *txn;          /* owned; NULL: none is open */
@@ -59,20 +61,20 @@ struct server {
 	externals_t externals; /* versions that another program decides about */
 	updates_t updates;     /* requests for dynamic updates that wait */
 	catalogs_t catalogs;
-	remote_t *remote;                                     /* owned; takes care of its threads itself */
-	notices_t *notices;                                   /* owned: NOTIFYs that came */
-	derivations_t derivations SYS_GUARDED_BY(jobs.lock);  /* zones that are made of others */
-	rests_t rests SYS_GUARDED_BY(jobs.lock);              /* of zones with primaries or secondaries */
-	faults_t faults SYS_GUARDED_BY(jobs.lock);            /* reasons of zones whose last job failed */
-	sys_jump_t jump SYS_GUARDED_BY(jobs.lock);            /* of the wall clock */
-	uint64_t jumped_ms SYS_GUARDED_BY(jobs.lock);         /* when it did so last by hours; 0: never */
-	uint64_t refusals SYS_GUARDED_BY(jobs.lock);          /* versions that a guard rail held back */
-	uint64_t unproven SYS_GUARDED_BY(jobs.lock);          /* versions that aren't validly signed */
-	compaction_t *compactions SYS_GUARDED_BY(jobs.lock);  /* owned: a list */
-	backups_t backups SYS_GUARDED_BY(jobs.lock);          /* that are being made or restored */
-	renewal_t renewal SYS_GUARDED_BY(jobs.lock);          /* a zone that is built from scratch */
-	struct question *questions SYS_GUARDED_BY(jobs.lock); /* owned: a list */
-	struct children *children SYS_GUARDED_BY(jobs.lock);  /* owned */
+	remote_t *remote;                                    /* owned; takes care of its threads itself */
+	notices_t *notices;                                  /* owned: NOTIFYs that came */
+	derivations_t derivations SYS_GUARDED_BY(jobs.lock); /* zones that are made of others */
+	rests_t rests SYS_GUARDED_BY(jobs.lock);             /* of zones with primaries or secondaries */
+	faults_t faults SYS_GUARDED_BY(jobs.lock);           /* reasons of zones whose last job failed */
+	sys_jump_t jump SYS_GUARDED_BY(jobs.lock);           /* of the wall clock */
+	uint64_t jumped_ms SYS_GUARDED_BY(jobs.lock);        /* when it did so last by hours; 0: never */
+	uint64_t refusals SYS_GUARDED_BY(jobs.lock);         /* versions that a guard rail held back */
+	uint64_t unproven SYS_GUARDED_BY(jobs.lock);         /* versions that aren't validly signed */
+	compaction_t *compactions SYS_GUARDED_BY(jobs.lock); /* owned: a list */
+	backups_t backups SYS_GUARDED_BY(jobs.lock);         /* that are being made or restored */
+	renewal_t renewal SYS_GUARDED_BY(jobs.lock);         /* a zone that is built from scratch */
+	struct question *questions[SERVER_QUESTION_LISTS] SYS_GUARDED_BY(jobs.lock); /* owned: by the zone's name */
+	struct children *children SYS_GUARDED_BY(jobs.lock);                         /* owned */
 	sys_mutex_t kasp_lock;
 	kasp_t *kasp SYS_GUARDED_BY(kasp_lock); /* owned: the database of keys; NULL: not opened yet */
 	uint64_t trash_due_s SYS_GUARDED_BY(

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 /* ---- Remotes ---- */
 
@@ -56,16 +57,24 @@ void question_free(question_t *take_question)
 
 void questions_free(server_t *server) SYS_UNCHECKED_LOCKS
 {
-	while (server->questions != NULL) {
-		question_t *first = server->questions;
-		server->questions = first->next;
-		question_free(first);
+	for (size_t i = 0; i < SERVER_QUESTION_LISTS; i++) {
+		while (server->questions[i] != NULL) {
+			question_t *first = server->questions[i];
+			server->questions[i] = first->next;
+			question_free(first);
+		}
 	}
+}
+
+/* After a start a hundred thousand zones may ask at the same time. */
+static question_t **question_list(server_t *server, knot_name_t zone) SYS_REQUIRES(server->jobs.lock)
+{
+	return &server->questions[XXH3_64bits(zone.wire, zone.len) % SERVER_QUESTION_LISTS];
 }
 
 static question_t **question_find(server_t *server, knot_name_t zone, event_t event) SYS_REQUIRES(server->jobs.lock)
 {
-	question_t **at = &server->questions;
+	question_t **at = question_list(server, zone);
 	while (*at != NULL && ((*at)->event != event || !knot_name_eq((*at)->zone, zone))) {
 		at = &(*at)->next;
 	}
@@ -76,8 +85,9 @@ void question_begin(question_t *question)
 {
 	server_t *server = question->server;
 	sys_mutex_lock(&server->jobs.lock);
-	question->next = server->questions;
-	server->questions = question;
+	question_t **list = question_list(server, question->zone);
+	question->next = *list;
+	*list = question;
 	sys_mutex_unlock(&server->jobs.lock);
 }
 
