@@ -25,12 +25,18 @@ static knot_err_t pem_path(const char *folder, const char *id, char ret_path[sta
 	return len > 0 && len < PATH_MAX ? KNOT_OK : KNOT_ESPACE;
 }
 
-/* The whole file, at most PEM_MAX. */
+/* The whole file, at most PEM_MAX. What isn't a file may have no end, or wait for somebody who writes. */
 static knot_err_t pem_read(const char *path, uint8_t *text, size_t *ret_len)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	struct stat info;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0) {
 		return knot_err_of_errno(errno);
+	}
+	bool is_known = fstat(fd, &info) == 0;
+	if (!is_known || !S_ISREG(info.st_mode)) {
+		(void)close(fd);
+		return is_known && S_ISDIR(info.st_mode) ? knot_err_of_errno(EISDIR) : KNOT_EPRIVATEKEY;
 	}
 	size_t len = 0;
 	ssize_t got = 1;

@@ -77,6 +77,7 @@ struct server {
 	struct children *children SYS_GUARDED_BY(jobs.lock);                         /* owned */
 	sys_mutex_t kasp_lock;
 	kasp_t *kasp SYS_GUARDED_BY(kasp_lock); /* owned: the database of keys; NULL: not opened yet */
+	char kasp_reason[KASP_REASON_MAX] SYS_GUARDED_BY(kasp_lock); /* why it couldn't be used the last time */
 	uint64_t trash_due_s SYS_GUARDED_BY(
 			kasp_lock); /* when to look for keys that are in the trash for long enough */
 	atomic_uint merges;         /* of journals, that go on now */

@@ -56,7 +56,7 @@ bool signing_is_wanted(const server_t *server, knot_name_t name)
 
 static knot_err_t signing_open_kasp(server_t *server) SYS_REQUIRES(server->kasp_lock)
 {
-	char reason[KASP_REASON_MAX] = "";
+	char *reason = server->kasp_reason;
 	const conf_database_t *database = &server->started->database;
 	const kasp_params_t params = { .path = database->kasp_db, .size_max = database->kasp_db_max_size };
 	knot_err_t err = kasp_open(&params, reason, &server->kasp);
@@ -70,7 +70,17 @@ static knot_err_t signing_open_kasp(server_t *server) SYS_REQUIRES(server->kasp_
 knot_err_t signing_kasp(server_t *server, kasp_t **ret_kasp)
 {
 	sys_mutex_lock(&server->kasp_lock);
-	knot_err_t err = server->kasp == NULL ? signing_open_kasp(server) : KNOT_OK;
+	knot_err_t err = KNOT_OK;
+	if (server->kasp == NULL) {
+		err = signing_open_kasp(server);
+	} else if (!kasp_is_in_place(server->kasp)) {
+		/* It can't be opened beside the old one, which others may be reading: LMDB's locks are the process's.
+		 */
+		err = KNOT_EFILE;
+		snprintf(server->kasp_reason, KASP_REASON_MAX,
+				"KASP database '%.150s' was removed or replaced, restart the server to use it",
+				server->started->database.kasp_db);
+	}
 	*ret_kasp = server->kasp;
 	sys_mutex_unlock(&server->kasp_lock);
 	return err;
@@ -212,7 +222,7 @@ static knot_err_t signing_roll(signing_t *signing, unsigned how)
 	zone_keys_t *keys = &signing->keys;
 	knot_err_t err = signing_move_keys(signing, how);
 	if (err != KNOT_OK) {
-		signing_log_failure(&signing->env, "failed to update key set", err, "");
+		signing_log_failure(&signing->env, "failed to update key set", err, keys->reason);
 		return err;
 	}
 	err = zone_keys_resalt(&signing->env, keys);
@@ -267,6 +277,32 @@ static knot_err_t signing_check_clock(signing_t *signing, bool is_forced)
 	return KNOT_OK;
 }
 
+static bool signing_look_for_dnskey(const zone_rr_t *rr, void *ctx)
+{
+	bool *has_dnskey = ctx;
+	*has_dnskey = rr->type == KNOT_TYPE_DNSKEY;
+	return !*has_dnskey;
+}
+
+/* A key database without keys of a zone that has some was lost, or belongs elsewhere. New keys would have no DS, and be
+ * in the way of the old ones when these are restored. */
+static knot_err_t signing_check_lost_keys(signing_t *signing)
+{
+	const zone_contents_t *served = zone_contents(signing->zone);
+	bool has_dnskey = false;
+	if (served == NULL || signing->keys.set.count > 0 || signing->env.policy->is_manual) {
+		return KNOT_OK;
+	}
+	knot_err_t err = zone_read_apex(served, signing_look_for_dnskey, &has_dnskey);
+	if (err != KNOT_OK || !has_dnskey) {
+		return err;
+	}
+	snprintf(signing->keys.reason, ZONE_KEYS_REASON_MAX,
+			"the key database has no keys of the zone, which is served signed: restore them, or new ones "
+			"are made");
+	return KNOT_EGUARDRAIL;
+}
+
 static knot_err_t signing_load_keys(signing_t *signing, const signing_ask_t *ask)
 {
 	knot_err_t err = zone_keys_load(&signing->env, &signing->keys);
@@ -274,7 +310,8 @@ static knot_err_t signing_load_keys(signing_t *signing, const signing_ask_t *ask
 		signing_log_failure(&signing->env, "failed to load keys", err, "");
 		return err;
 	}
-	err = signing_check_clock(signing, ask->is_forced);
+	err = ask->is_forced ? KNOT_OK : signing_check_lost_keys(signing);
+	err = err == KNOT_OK ? signing_check_clock(signing, ask->is_forced) : err;
 	bool is_rolled = signing->is_full && signing->rolls_after_s == 0;
 	return err == KNOT_OK && is_rolled ? signing_roll(signing, ask->how) : err;
 }
@@ -376,6 +413,9 @@ static knot_err_t signing_make_plan(signing_t *signing, const signing_ask_t *ask
 	if (err == KNOT_OK && signing->env.policy->is_offline_ksk) {
 		err = sign_by_offline(&signing->env, &signing->offline, plan);
 		signing_log_offline(&signing->env, err, signing->is_full ? &signing->offline : NULL);
+		if (err == KNOT_ENOENT) {
+			snprintf(signing->keys.reason, ZONE_KEYS_REASON_MAX, "no offline KSK records, import an SKR");
+		}
 	}
 	if (err != KNOT_OK) {
 		return err;
@@ -409,7 +449,10 @@ static knot_err_t signing_prepare(signing_t *signing, const signing_ask_t *ask)
 {
 	knot_err_t err = signing_kasp(ask->server, &signing->env.kasp);
 	if (err != KNOT_OK) {
-		signing_log_failure(&signing->env, "failed to initialize signing context", err, "");
+		sys_mutex_lock(&ask->server->kasp_lock);
+		snprintf(signing->keys.reason, ZONE_KEYS_REASON_MAX, "%s", ask->server->kasp_reason);
+		sys_mutex_unlock(&ask->server->kasp_lock);
+		signing_log_failure(&signing->env, "failed to initialize signing context", err, signing->keys.reason);
 		return err;
 	}
 	err = signing_find_times(signing, ask->like);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <lmdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,6 +133,18 @@ void kasp_close(kasp_t *take_kasp)
 		mdb_env_close(take_kasp->env);
 		free(take_kasp);
 	}
+}
+
+bool kasp_is_in_place(const kasp_t *kasp)
+{
+	char path[PATH_MAX];
+	const char *folder = NULL;
+	int fd = -1;
+	struct stat has, is;
+	bool is_known = mdb_env_get_path(kasp->env, &folder) == 0 && mdb_env_get_fd(kasp->env, &fd) == 0 &&
+			snprintf(path, sizeof(path), "%s/data.mdb", folder) < (int)sizeof(path);
+	return is_known && fstat(fd, &has) == 0 && stat(path, &is) == 0 && has.st_dev == is.st_dev &&
+	       has.st_ino == is.st_ino;
 }
 
 /* ---- Transactions ---- */

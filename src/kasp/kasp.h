@@ -33,6 +33,9 @@ KNOT_MUST_USE knot_err_t kasp_open(const kasp_params_t *params, char *reason, ka
 /** NULL is allowed. */
 void kasp_close(kasp_t *take_kasp);
 
+/** False: its file was removed or replaced by another one since it was opened; what is written would be lost. */
+bool kasp_is_in_place(const kasp_t *kasp);
+
 /** A transaction. One that writes keeps other writers waiting, also those of other processes: end it soon. */
 typedef struct kasp_txn kasp_txn_t;
 

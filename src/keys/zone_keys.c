@@ -230,11 +230,26 @@ knot_err_t zone_keys_make(const zone_keys_env_t *env, const keys_wanted_t *wante
 	return err;
 }
 
+/* Where no new key could be put. */
+static void zone_keys_note_no_new(const zone_keys_env_t *env, zone_keys_t *keys, bool is_ksk, knot_err_t err)
+{
+	const conf_keystore_t *store = zone_keys_choose_store(env, is_ksk);
+	bool is_pem = store != NULL && store->backend == CONF_KEYSTORE_PEM; /* a token's place has the PIN */
+	bool is_relative = is_pem && store->config[0] != '/';
+	snprintf(keys->reason, sizeof(keys->reason), "new key%s%.100s%s%.250s%s%.200s: %s",
+			store != NULL && store->id[0] != '\0' ? ", keystore " : "", store != NULL ? store->id : "",
+			is_pem ? ", folder " : "", is_relative ? env->kasp_path : "", is_relative ? "/" : "",
+			is_pem ? store->config : "", knot_strerror(err));
+}
+
 static knot_err_t zone_keys_generate(const keys_wanted_t *wanted, kasp_key_t *ret_key, void *ctx)
 {
 	zone_keys_maker_t *maker = ctx;
 	knot_err_t err = zone_keys_make(maker->env, wanted, maker->public, ret_key);
 	zone_keys_t *keys = maker->keys;
+	if (err != KNOT_OK) {
+		zone_keys_note_no_new(maker->env, keys, wanted->is_ksk, err);
+	}
 	if (err == KNOT_OK && keys->made_count < ZONE_KEYS_MADE_MAX) {
 		memcpy(keys->made[keys->made_count++], ret_key->id, sizeof(ret_key->id));
 	}
