@@ -158,15 +158,21 @@ static size_t make_reply(const queries_t *queries, const char *text, uint8_t *by
 	return knot_msg_finish(&w, 0, knot_msg_reply_flags(&parsed, flags, (uint16_t)atoi(head)));
 }
 
-static void test_rows(void **state)
+static model_t *load_zone(void)
 {
-	(void)state;
 	char error[MODEL_ERROR_MAX];
-	model_t *model;
+	model_t *model = NULL;
 	const knot_name_t origin = { origin_wire, 9, 1 };
 	if (!model_load_text(knot_str_of(zone_text), origin, &model, error)) {
 		fail_msg("%s", error);
 	}
+	return model;
+}
+
+static void test_rows(void **state)
+{
+	(void)state;
+	model_t *model = load_zone();
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		queries_t queries = { 0 };
 		char why[QUERIES_ERROR_MAX];
@@ -225,6 +231,48 @@ static void test_wrong_answers_are_shown(void **state)
 	model_free(model);
 }
 
+/* What a judge remembers of right answers changes no verdict: each answer with one other byte is judged as by one that
+ * has seen none. */
+static void test_memory_of_right_answers(void **state)
+{
+	(void)state;
+	static const char *const right[][2] = {
+		{ "two.example A", "0 AA|two 100 A 192.0.2.3\ntwo 100 A 192.0.2.4||" },
+		{ "a.cut.example A", "0 ||cut 100 NS ns.cut\ncut 100 NS ns|ns.cut 100 A 192.0.2.5" },
+		{ "nx.example A", "3 AA||@ 5 SOA ns host 1 2 3 4 5|" },
+	};
+	model_t *model = load_zone();
+	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+		char why[QUERIES_ERROR_MAX];
+		queries_t queries = { 0 };
+		const queries_params_t params = { .edns_size = 1232 };
+		uint8_t reply[4096], changed[4096];
+		assert_true(queries_add_line(&queries, knot_str_of(right[i][0]), &params, why));
+		size_t len = make_reply(&queries, right[i][1], reply, sizeof(reply));
+		judge_t *judge = judge_new(model, &queries, false, 0, 0);
+		for (unsigned turn = 0; turn < 3; turn++) {
+			store_be16(reply, (uint16_t)turn); /* the id is matched elsewhere */
+			assert_int_equal(judge_reply(judge, 0, (knot_bytes_t){ reply, len }), JUDGE_RIGHT);
+		}
+		for (size_t at = 2; at < len; at++) {
+			bool is_question = at >= 12 && at < 12 + queries_question_len(reply, len);
+			if (is_question) {
+				continue; /* replies have the query's when they come here */
+			}
+			judge_t *fresh = judge_new(model, &queries, false, 0, 0);
+			memcpy(changed, reply, len);
+			changed[at] ^= 1;
+			assert_int_equal(judge_reply(judge, 0, (knot_bytes_t){ changed, len }),
+					judge_reply(fresh, 0, (knot_bytes_t){ changed, len }));
+			assert_int_equal(judge_reply(judge, 0, (knot_bytes_t){ reply, len }), JUDGE_RIGHT);
+			judge_free(fresh);
+		}
+		judge_free(judge);
+		queries_free(&queries);
+	}
+	model_free(model);
+}
+
 static void test_bad_zones(void **state)
 {
 	(void)state;
@@ -246,6 +294,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_wrong_answers_are_shown),
+		cmocka_unit_test(test_memory_of_right_answers),
 		cmocka_unit_test(test_bad_zones),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
