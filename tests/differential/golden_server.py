@@ -206,7 +206,7 @@ SERVER_SCENARIOS = [
         -b stats mod-stats.response-code
         stats mod-stats.request-protocol -f
         """, conf=SERVER + STATISTICS),
-    Scenario("not-here-yet", """
+    Scenario("of-an-unsigned-zone", """
         zone-refresh example
         zone-refresh
         zone-retransfer example
