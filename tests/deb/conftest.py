@@ -9,7 +9,7 @@ import pytest
 import machine
 
 # What the tests ask with and install beside our packages, and what the packages' own tests compile with.
-PEERS = "knot knot-dnsutils ethtool apt-utils gcc libc6-dev pkgconf"
+PEERS = "knot knot-dnsutils knot-dnssecutils knot-host libknot-dev ethtool apt-utils gcc libc6-dev pkgconf"
 
 
 def pytest_configure():

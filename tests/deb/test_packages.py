@@ -34,6 +34,7 @@ ZONE = """\
 ns 3600 A 192.0.2.1
 """
 OURS = "/packages/bowline_*.deb /packages/bowline-dnsutils_*.deb /packages/libbowline0_*.deb"
+TOOLS = {"bowline-dnsutils": "kdig knsupdate kxdpgun", "bowline-dnssecutils": "knsec3hash kzonecheck kzonesign", "bowline-host": "khost"}
 INSTALL = "apt-get install -q -y --no-install-recommends "
 # As the manual says: the tools beside knot, then the change by their command.
 MIGRATE = INSTALL + "/packages/bowline-dnsutils_*.deb && bowline-migrate install --no-install-recommends /packages/bowline_*.deb /packages/libbowline0_*.deb"
@@ -68,7 +69,7 @@ def kept(box, *paths):
 
 def test_fresh(box):
     """On a machine without any: the service runs at once, serving nothing; a zone is added; the sandbox lets the server do its work."""
-    box.run(INSTALL + OURS + " knot-dnsutils")
+    box.run(INSTALL + OURS)
     assert box.run("systemctl is-active knot; systemctl is-enabled knot") == "active\nenabled\n"
     assert box.run("runuser -u knot -- knotc status").strip() == "Running"
     assert box.run("stat -c '%n %a %U %G' /etc/knot /etc/knot/knot.conf /var/lib/knot") == (
@@ -109,7 +110,7 @@ def test_upgrade(box):
     assert "knotd -m 512 -v" in box.run("ps -o args= -C knotd")
     assert "Bowline" in box.run("cat /srv/logs/knot.log")
     assert box.run("runuser -u knot -- knotc status").strip() == "Running"
-    assert "ii  knot-dnsutils" in box.run("dpkg -l knot-dnsutils | cat")
+    assert "Bowline" in box.run("kdig -V") and "ii  knot-dnsutils" not in box.run("dpkg -l knot-dnsutils 2>&1 | cat")
     assert box.run("dpkg --audit; apt-get -q check").count("\n") <= 4
     box.run("bowline-migrate purge")
     assert kept(box, *files) + box.run("id knot") == before
@@ -174,7 +175,7 @@ def test_back_to_knot(box):
 
 def test_remove_and_purge(box):
     """Removing leaves configuration and data; purging leaves zones, which no package made."""
-    box.run(INSTALL + OURS + " knot-dnsutils")
+    box.run(INSTALL + OURS)
     configure(box)
     box.run("apt-get remove -q -y bowline")
     assert box.run("pgrep knotd || true") == ""
@@ -189,7 +190,7 @@ def test_remove_and_purge(box):
 
 def test_same_version_again(box):
     """Installing over itself keeps what was changed, and restarts the service once."""
-    box.run(INSTALL + OURS + " knot-dnsutils")
+    box.run(INSTALL + OURS)
     configure(box)
     before = kept(box, "/etc/knot/knot.conf")
     box.run(INSTALL + "--reinstall " + OURS)
@@ -246,11 +247,39 @@ def test_apt_alone(box):
 
 def test_library_and_manual(box):
     """The library beside Knot's; Python's name for it is where only Python looks; the manual's start page; completion for three shells."""
-    box.run(INSTALL + "knot-dnsutils " + OURS + " /packages/bowline-doc_*.deb")
-    assert "Knot DNS" in box.run("kdig -V")
-    assert "libknot.so.17" not in box.run("ldconfig -p")
+    box.run(INSTALL + "libknot-dev " + OURS + " /packages/bowline-doc_*.deb")
+    assert "bowline/libknot" not in box.run("ldconfig -p")
     box.run("test -e /usr/lib/*/bowline/libknot.so.17; test -e /usr/share/doc/bowline/html/index.html")
     box.run("cd /usr/share; ls bash-completion/completions/{knotc,kjournalprint} fish/vendor_completions.d/{knotc,kjournalprint}.fish zsh/vendor-completions/_{knotc,kjournalprint}")
+
+
+def test_tools_alone(box):
+    """The tools without a server, beside nothing of Knot's: each runs, and is completed and described; removed, nothing is left."""
+    before = box.run("dpkg-query -f '${Package}\\n' -W")
+    assert "knot" not in before
+    box.run(INSTALL + " ".join(f"/packages/{package}_*.deb" for package in TOOLS))
+    for package, programs in TOOLS.items():
+        for program in programs.split():
+            assert re.match(rf"{program} \(Bowline\), version ", box.run(f"{program} -V"))
+            assert box.run(f"dpkg-query -f '${{Package}}\\n' -S $(command -v {program}) | cut -d: -f1") == f"{package}\n"
+    installed = set(box.run("dpkg-query -f '${Package}\\n' -W").split())
+    assert not [name for name in installed if name.startswith(("knot", "libknot", "libdnssec", "libzscanner"))]
+    box.run(f"apt-get purge -q -y {' '.join(TOOLS)}")
+    assert box.run("command -v kdig khost kzonecheck || true") == ""
+
+
+def test_tools_in_place_of_knots(box):
+    """Knot's tools go when ours come, and the other way round; dpkg never finds a file of two packages."""
+    knots = "knot-dnsutils knot-host knot-dnssecutils"
+    ours = " ".join(f"/packages/{package}_*.deb" for package in TOOLS)
+    box.run(INSTALL + knots)
+    assert "Knot DNS" in box.run("kdig -V; khost -V")
+    box.run(INSTALL + ours)
+    assert box.run("kdig -V; khost -V").count("Bowline") == 2
+    assert "ii  " not in box.run(f"dpkg -l {knots} 2>/dev/null | grep ^ii || true")
+    box.run(INSTALL + knots)
+    assert box.run("kdig -V; khost -V").count("Knot DNS") == 2
+    assert box.run("dpkg --audit") == ""
 
 
 def autopkgtests():
@@ -291,7 +320,7 @@ def test_xdp(suite, packages):
     """The drop-in gives the helper what AF_XDP needs inside the sandbox, also for a change while the server runs; the process
     that answers still has nothing."""
     with machine.machine(machine.base(suite), packages, "--capability=all") as box:
-        box.run(INSTALL + OURS + " knot-dnsutils ethtool")
+        box.run(INSTALL + OURS + " ethtool")
         configure(box)
         box.run(XDP)
         box.run("ip netns exec client ping -c1 -W2 192.0.2.1 >/dev/null 2>&1 || true")
