@@ -471,10 +471,8 @@ static void jobs_join_spares(jobs_t *jobs, bool is_stop) SYS_REQUIRES(jobs->lock
 	}
 }
 
-void jobs_step_out(jobs_t *jobs)
+static void jobs_replace_worker(jobs_t *jobs) SYS_REQUIRES(jobs->lock)
 {
-	sys_mutex_lock(&jobs->lock);
-	jobs_join_spares(jobs, false);
 	jobs->outside++;
 	bool has_room = jobs->spare_count < JOBS_SPARES_MAX && jobs->spare_count < jobs->outside && !jobs->stopping;
 	jobs_spare_t *spare = has_room ? calloc(1, sizeof(*spare)) : NULL;
@@ -489,14 +487,64 @@ void jobs_step_out(jobs_t *jobs)
 			free(spare);
 		}
 	}
+}
+
+static void jobs_resume_worker(jobs_t *jobs) SYS_REQUIRES(jobs->lock)
+{
+	jobs->outside--;
+	pthread_cond_broadcast(&jobs->work); /* one that is idle in its place ends */
+}
+
+void jobs_step_out(jobs_t *jobs)
+{
+	sys_mutex_lock(&jobs->lock);
+	jobs_join_spares(jobs, false);
+	jobs_replace_worker(jobs);
 	sys_mutex_unlock(&jobs->lock);
 }
 
 void jobs_step_in(jobs_t *jobs)
 {
 	sys_mutex_lock(&jobs->lock);
-	jobs->outside--;
-	pthread_cond_broadcast(&jobs->work); /* one that is idle in its place ends */
+	jobs_resume_worker(jobs);
+	sys_mutex_unlock(&jobs->lock);
+}
+
+void jobs_may_stall(jobs_t *jobs, entry_t *entry, jobs_stall_t *stall)
+{
+	*stall = (jobs_stall_t){ .entry = entry, .since_ms = sys_clock_ms() };
+	sys_mutex_lock(&jobs->lock);
+	stall->next = jobs->stalls;
+	jobs->stalls = stall;
+	sys_mutex_unlock(&jobs->lock);
+}
+
+void jobs_goes_on(jobs_t *jobs, jobs_stall_t *stall)
+{
+	sys_mutex_lock(&jobs->lock);
+	jobs_stall_t **at = &jobs->stalls;
+	while (*at != stall) {
+		at = &(*at)->next;
+	}
+	*at = stall->next;
+	if (stall->is_out) {
+		jobs_resume_worker(jobs);
+	}
+	sys_mutex_unlock(&jobs->lock);
+}
+
+void jobs_look_for_stalls(jobs_t *jobs, uint64_t now_ms, void (*tell)(knot_name_t zone))
+{
+	sys_mutex_lock(&jobs->lock);
+	jobs_join_spares(jobs, false);
+	for (jobs_stall_t *stall = jobs->stalls; stall != NULL; stall = stall->next) {
+		if (!stall->is_out && now_ms >= stall->since_ms + JOBS_STALL_MS) {
+			stall->is_out = true;
+			jobs_replace_worker(jobs);
+			jobs_note_tried(jobs, stall->entry);
+			tell(entry_name(stall->entry));
+		}
+	}
 	sys_mutex_unlock(&jobs->lock);
 }
 

@@ -62,6 +62,16 @@ enum {
 	JOBS_SPARES_MAX = 256, /* workers that have somebody in their places while they wait for something outside */
 };
 
+/** What a worker does that may last, as others hold what it needs. In its frame. */
+typedef struct jobs_stall {
+	struct jobs_stall *next;
+	entry_t *entry;    /* the zone that it has */
+	uint64_t since_ms; /* sys_clock_ms() */
+	bool is_out;       /* another thread works in its place */
+} jobs_stall_t;
+
+enum { JOBS_STALL_MS = 5 * 1000 };
+
 typedef struct {
 	sys_mutex_t lock;     /* all below */
 	pthread_cond_t work;  /* something is due earlier than before, or stopping; clock: monotonic */
@@ -83,6 +93,8 @@ typedef struct {
 	unsigned outside SYS_GUARDED_BY(lock);          /* workers that stepped out */
 	unsigned spare_count SYS_GUARDED_BY(lock);      /* threads in their places */
 	struct jobs_spare *spares SYS_GUARDED_BY(lock); /* owned: these, and those that have ended */
+
+	jobs_stall_t *stalls SYS_GUARDED_BY(lock); /* what goes on and may last */
 
 	jobs_params_t calls;
 	sys_thread_t *workers; /* owned */
@@ -112,6 +124,19 @@ void jobs_step_out(jobs_t *jobs) SYS_EXCLUDES(jobs->lock);
 
 /** The worker is back. */
 void jobs_step_in(jobs_t *jobs) SYS_EXCLUDES(jobs->lock);
+
+/**
+ * What follows usually takes no time, but may wait for another process or a device: if it does for JOBS_STALL_MS,
+ * another thread works in the calling worker's place. entry: of which it has the turn. stall: in place until
+ * jobs_goes_on(). Without the lock.
+ */
+void jobs_may_stall(jobs_t *jobs, entry_t *entry, jobs_stall_t *stall) SYS_EXCLUDES(jobs->lock);
+
+/** It is over. */
+void jobs_goes_on(jobs_t *jobs, jobs_stall_t *stall) SYS_EXCLUDES(jobs->lock);
+
+/** To be called now and then: look for those that last. tell: is called for each, once, with the lock; its zone. */
+void jobs_look_for_stalls(jobs_t *jobs, uint64_t now_ms, void (*tell)(knot_name_t zone)) SYS_EXCLUDES(jobs->lock);
 
 /* ---- With the lock held ---- */
 

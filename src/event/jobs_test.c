@@ -23,12 +23,18 @@ static entry_t *urgent;
 static cpu_set_t cpus;  /* that the worker had in the last event; under the lock */
 static bool is_blocked; /* loads wait until it is false */
 static bool is_outside; /* and that it is something outside that they wait for is said */
+static bool may_stall;  /* or only that it may be */
+static unsigned told;   /* stalls that were found */
 
 static knot_err_t run_event(entry_t *entry, event_t event, unsigned how, job_outcome_t *ret_outcome, void *ctx)
 {
 	(void)ctx;
 	char letter = event == EVENT_LOAD ? 'l' : 'f';
-	bool is_stepping = event == EVENT_LOAD && is_outside;
+	bool is_stepping = event == EVENT_LOAD && is_outside, is_stalling = event == EVENT_LOAD && may_stall;
+	jobs_stall_t stall;
+	if (is_stalling) {
+		jobs_may_stall(&jobs, entry, &stall);
+	}
 	if (is_stepping) {
 		jobs_step_out(&jobs);
 	}
@@ -40,6 +46,9 @@ static knot_err_t run_event(entry_t *entry, event_t event, unsigned how, job_out
 	sys_mutex_unlock(&jobs.lock);
 	if (is_stepping) {
 		jobs_step_in(&jobs);
+	}
+	if (is_stalling) {
+		jobs_goes_on(&jobs, &stall);
 	}
 	sys_mutex_lock(&jobs.lock);
 	(void)sched_getaffinity(0, sizeof(cpus), &cpus);
@@ -441,6 +450,46 @@ static void test_substitute(void **state)
 	assert_null(jobs.spares);
 }
 
+static void count_stall(knot_name_t zone)
+{
+	assert_true(knot_name_eq(zone, entry_name(zones[0])));
+	told++;
+}
+
+/* What lasts too long is found by who looks, once, and another thread does what is due; what doesn't last is left
+ * alone. */
+static void test_stall(void **state)
+{
+	(void)state;
+	is_blocked = may_stall = true;
+	told = 0;
+	start();
+	jobs_ask(&jobs, zones[0], EVENT_LOAD, 0);
+	while (jobs.stalls == NULL) {
+		jobs_wait(&jobs);
+	}
+	uint64_t since_ms = jobs.stalls->since_ms;
+	sys_mutex_unlock(&jobs.lock);
+	jobs_look_for_stalls(&jobs, since_ms + JOBS_STALL_MS - 1, count_stall);
+	assert_int_equal(told, 0);
+	jobs_look_for_stalls(&jobs, since_ms + JOBS_STALL_MS, count_stall);
+	jobs_look_for_stalls(&jobs, since_ms + 2 * JOBS_STALL_MS, count_stall);
+	assert_int_equal(told, 1);
+	sys_mutex_lock(&jobs.lock);
+	server_ticket_t ticket = jobs_ask(&jobs, zones[1], EVENT_FLUSH, 0);
+	while (!jobs_has_ended(&jobs, zones[1], ticket)) {
+		jobs_wait(&jobs);
+	}
+	assert_string_equal(ran, "f");
+	assert_int_equal(jobs.outside, 1);
+	is_blocked = may_stall = false;
+	pthread_cond_broadcast(&jobs.ended);
+	expect("fL");
+	assert_int_equal(jobs.outside, 0);
+	assert_null(jobs.stalls);
+	sys_mutex_unlock(&jobs.lock);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -457,6 +506,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_errors_fit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_removed_zones, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_substitute, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stall, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

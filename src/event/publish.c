@@ -207,7 +207,15 @@ static knot_err_t publish_commit(publish_t *publish, update_t *update, const zon
 	const validating_t validating = validating_begin(publish->server, publish->zone, update, base);
 	full_policy.signing = signing_of(signing);
 	full_policy.proof = validating.is_wanted && !publish->is_known ? &validating.proof : NULL;
+	jobs_stall_t stall;
+	bool may_stall = signing_may_stall(signing);
+	if (may_stall) {
+		jobs_may_stall(&publish->server->jobs, entry_of(publish->zone), &stall);
+	}
 	err = update_commit(update, base, &full_policy, &env, ret_effects);
+	if (may_stall) {
+		jobs_goes_on(&publish->server->jobs, &stall);
+	}
 	if (err == KNOT_OK && signing == NULL && ret_effects->is_published) {
 		publish_distrust(publish);
 	}

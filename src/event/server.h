@@ -41,6 +41,10 @@ void server_free(server_t *server);
 /** What serves transfers of the server's zones, from server_start() until server_free(). */
 transfer_service_t *server_transfers(const server_t *server);
 
+/** See whether workers wait for a key database or a keystore, and let others work in their places. Every few seconds.
+ */
+void server_look_for_stalls(server_t *server);
+
 /** See whether the wall clock was set, and plan again what is planned by it. At least each minute; not within a read
  * section. */
 void server_look_at_clock(server_t *server);

@@ -45,6 +45,29 @@ struct signing {
 	update_signing_t update;
 };
 
+static void signing_tell_stall(knot_name_t zone)
+{
+	log_zone(LOG_WARNING, zone,
+			"DNSSEC, signing waits for the KASP database or a keystore, another process or a token may "
+			"hold it");
+}
+
+void server_look_for_stalls(server_t *server)
+{
+	jobs_look_for_stalls(&server->jobs, sys_clock_ms(), signing_tell_stall);
+}
+
+bool signing_may_stall(const signing_t *signing)
+{
+	const conf_keystores_t stores = signing != NULL ? conf_policy_keystores(signing->conf, signing->env.policy)
+							: (conf_keystores_t){ .count = 0 };
+	bool has_token = false;
+	for (size_t i = 0; i < stores.count; i++) {
+		has_token = has_token || stores.data[i]->backend == CONF_KEYSTORE_PKCS11;
+	}
+	return has_token;
+}
+
 bool signing_is_wanted(const server_t *server, knot_name_t name)
 {
 	conf_zone_t zone;
@@ -502,7 +525,10 @@ knot_err_t signing_begin(const signing_ask_t *ask, char *reason, signing_t **ret
 	if (signing->has_dsync) {
 		signing->told = dsync_told_read(zone_contents(ask->zone));
 	}
+	jobs_stall_t stall;
+	jobs_may_stall(&ask->server->jobs, entry_of(ask->zone), &stall);
 	err = signing_prepare(signing, ask);
+	jobs_goes_on(&ask->server->jobs, &stall);
 	if (err != KNOT_OK) {
 		snprintf(reason, UPDATE_REASON_MAX, "%s", signing->keys.reason);
 		signing_plan_retry(signing);
@@ -564,12 +590,15 @@ knot_err_t signing_confirm(server_t *server, zone_t *zone, const zone_contents_t
 		signing_free(signing);
 		return KNOT_OK;
 	}
+	jobs_stall_t stall;
+	jobs_may_stall(&server->jobs, entry_of(zone), &stall);
 	err = signing_kasp(server, &signing->env.kasp);
 	err = err == KNOT_OK ? signing_find_times(signing, contents) : err;
 	err = err == KNOT_OK ? KNOT_ETRYAGAIN : err;
 	for (unsigned i = 0; err == KNOT_ETRYAGAIN && i < TRIES_MAX; i++) {
 		err = signing_try_confirm(signing, only, delay_s);
 	}
+	jobs_goes_on(&server->jobs, &stall);
 	if (err == KNOT_OK) {
 		log_zone(LOG_NOTICE, signing->env.zone, "DNSSEC, KSK submission, confirmed");
 	}
@@ -835,6 +864,9 @@ void signing_end(signing_t *take_signing, knot_err_t err, const update_t *update
 	if (take_signing == NULL) {
 		return;
 	}
+	jobs_stall_t stall;
+	server_t *server = take_signing->server;
+	jobs_may_stall(&server->jobs, entry_of(take_signing->zone), &stall);
 	if (err == KNOT_OK && effects->is_signed) {
 		signing_conclude(take_signing, effects);
 	} else if (err != KNOT_OK) {
@@ -846,5 +878,6 @@ void signing_end(signing_t *take_signing, knot_err_t err, const update_t *update
 		}
 		signing_plan_retry(take_signing);
 	}
+	jobs_goes_on(&server->jobs, &stall);
 	signing_free(take_signing);
 }

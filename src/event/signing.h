@@ -97,5 +97,8 @@ bool signing_primary_serial(server_t *server, knot_name_t name, uint32_t *ret_se
 /** Note it, when the version is published. A failure is logged: then the whole zone is transferred the next time. */
 void signing_note_primary_serial(server_t *server, knot_name_t name, uint32_t serial);
 
+/** True if keys of the zone may be in a token, so that signatures may last. NULL is allowed: false. */
+bool signing_may_stall(const signing_t *signing);
+
 /** The key database, opened if it isn't yet; logs a failure. It is closed with the server. */
 KNOT_MUST_USE knot_err_t signing_kasp(server_t *server, kasp_t **ret_kasp) SYS_EXCLUDES(server->kasp_lock);

@@ -529,6 +529,7 @@ static int knotd_run_loop(knotd_t *knotd)
 		knotd_announce_start(knotd);
 		sys_dbus_process();
 		server_look_at_clock(knotd->server);
+		server_look_for_stalls(knotd->server);
 		sys_log_tell_repeats(false);
 		if (!knotd->answering && knotd_must_answer(knotd) && !knotd_start_answering(knotd)) {
 			return EXIT_FAILURE;

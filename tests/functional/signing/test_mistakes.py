@@ -3,9 +3,14 @@
 to do about it."""
 import os
 import shutil
+import subprocess
+import sys
+import time
 
 import pytest
 
+from harness.waiting import PATIENCE
+from test_pkcs11 import keystores, tokens, vanishing     # noqa: F401
 from test_policy_items import keymgr
 from test_signing import check, configure, count, serial, start, tags, wait_serial
 
@@ -130,3 +135,75 @@ def test_no_records_of_offline_keys(make_knotd):
     assert "no offline KSK records, import an SKR" in done.stdout and "no offline KSK records, import an SKR" in error(daemon)
     assert serial(daemon) == 11
     check(daemon)
+
+
+# ---- What others hold ----
+
+LOCK = """
+import ctypes, sys, time
+lmdb = ctypes.CDLL("liblmdb.so.0")
+env, txn = ctypes.c_void_p(), ctypes.c_void_p()
+assert lmdb.mdb_env_create(ctypes.byref(env)) == 0
+assert lmdb.mdb_env_open(env, sys.argv[1].encode(), 0x200000, 0o660) == 0
+assert lmdb.mdb_txn_begin(env, None, 0, ctypes.byref(txn)) == 0
+print("locked", flush=True)
+time.sleep(600)
+"""
+
+
+def other_zones_go_on(daemon, serial_before):
+    """Zones that aren't signed are loaded, though all workers wait."""
+    begin = time.monotonic()
+    daemon.write("plain.zone", f"$ORIGIN plain.\n@ 60 SOA ns admin {serial_before + 1} 3600 600 86400 30\n@ 60 NS ns\nns 60 A 192.0.2.1\n")
+    daemon.knotc("-b", "zone-reload", "plain")
+    assert daemon.ask("plain", "SOA").answer[0][0].serial == serial_before + 1
+    assert time.monotonic() - begin < 20 * PATIENCE
+
+
+def start_three(daemon, policy=(), more=""):
+    """Two zones that are signed, for as many workers, and one that isn't."""
+    (daemon.dir / "db").mkdir()
+    for name in ("one", "two", "plain"):
+        daemon.write(f"{name}.zone", f"$ORIGIN {name}.\n@ 60 SOA ns admin 1 3600 600 86400 30\n@ 60 NS ns\nns 60 A 192.0.2.1\n")
+    policy = "".join(f"    {line}\n" for line in policy)
+    more = more or "policy:\n  - id: p\n    algorithm: ecdsap256sha256\n"
+    daemon.configure(f"{more}{policy}template:\n  - id: default\n    storage: {daemon.dir}\n    zonefile-sync: -1\n"
+                     "zone:\n" + "".join(f"  - domain: {name}\n    dnssec-signing: on\n    dnssec-policy: p\n" for name in ("one", "two")) + "  - domain: plain\n")
+    daemon.start()
+    for name in ("one", "two", "plain"):
+        daemon.wait(lambda zone=name: daemon.ask(zone, "SOA").answer, what=name)
+
+
+def test_key_database_is_locked(make_knotd):
+    """By a keymgr that was stopped: signing waits and says so, other zones go on, and it goes on by itself."""
+    daemon = make_knotd()
+    start_three(daemon)
+    with subprocess.Popen([sys.executable, "-c", LOCK, str(daemon.dir / "db" / "keys")], stdout=subprocess.PIPE) as holder:
+        try:
+            assert holder.stdout.readline() == b"locked\n"
+            for name in ("one", "two"):
+                daemon.knotc("zone-key-rollover", name, "zsk")
+            other_zones_go_on(daemon, 1)
+            for name in ("one", "two"):
+                daemon.wait_log(rf"\[{name}\.\] DNSSEC, signing waits for the KASP database or a keystore, another process or a token may hold it")
+            other_zones_go_on(daemon, 2)
+        finally:
+            holder.kill()
+    for name in ("one", "two"):
+        daemon.wait_log(rf"\[{name}\.\] DNSSEC, ZSK rollover started")
+
+
+def test_token_stalls(make_knotd, vanishing):   # noqa: F811
+    """So does a token that doesn't answer any more."""
+    place, stalled = vanishing
+    daemon = make_knotd()
+    start_three(daemon, ["single-type-signing: on"], keystores(("hsm", place)))
+    stalled.write_text("0 stalls")
+    for name in ("one", "two"):
+        daemon.knotc("zone-sign", name)
+    other_zones_go_on(daemon, 1)
+    for name in ("one", "two"):
+        daemon.wait_log(rf"\[{name}\.\] DNSSEC, signing waits for the KASP database or a keystore")
+    before = count(daemon, "successfully signed")
+    stalled.unlink()
+    daemon.wait(lambda: count(daemon, "successfully signed") == before + 2, 20, "signed zones")

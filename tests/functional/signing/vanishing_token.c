@@ -2,7 +2,8 @@
 /*
  * A PKCS #11 module for tests: SoftHSM's, of which nothing is left while the file that TOKEN_IS_GONE names exists, as
  * if the device were unplugged: no slot has a token, and sessions that were open fail. A number in the file: after so
- * many signatures. `lies` behind it: nothing is gone, but all signatures are wrong that a session makes after so many.
+ * many signatures. `lies` behind it: nothing is gone, but all signatures are wrong that a session makes after so many;
+ * `stalls`: none is made after so many while the file exists.
  * While the file that TOKEN_IN_TROUBLE names exists, the first search for a key fails, and nothing can be stored.
  */
 #include <dlfcn.h>
@@ -19,8 +20,8 @@ enum { SESSIONS = 65536 };
 static atomic_long made;              /* signatures since the file is there */
 static atomic_long made_by[SESSIONS]; /* by sessions */
 
-/* How many signatures may still be made; -1: any number. wants_lies: right ones. */
-static long limit_of(int wants_lies)
+/* How many signatures may still be made, before what the word says happens; -1: any number. "": the token is gone. */
+static long limit_of(const char *wanted)
 {
 	const char *path = getenv("TOKEN_IS_GONE");
 	FILE *file = path != NULL ? fopen(path, "r") : NULL;
@@ -34,12 +35,12 @@ static long limit_of(int wants_lies)
 		left = 0;
 	}
 	fclose(file);
-	return (strcmp(word, "lies") == 0) == wants_lies ? left : -1;
+	return strcmp(word, wanted) == 0 ? left : -1;
 }
 
 static int is_gone(void)
 {
-	long limit = limit_of(0);
+	long limit = limit_of("");
 	return limit >= 0 && made >= limit;
 }
 
@@ -100,7 +101,10 @@ static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE *data, CK_ULONG len, CK_BYT
 	if (is_gone()) {
 		return CKR_DEVICE_REMOVED;
 	}
-	long limit = limit_of(1);
+	long limit = limit_of("lies");
+	for (long left = limit_of("stalls"); left >= 0 && made >= left; left = limit_of("stalls")) {
+		usleep(10000);
+	}
 	made++;
 	CK_RV result = real.C_Sign(session, data, len, signature, signature_len);
 	if (result == CKR_OK && signature != NULL && limit >= 0 && made_by[session % SESSIONS]++ >= limit) {
