@@ -12,7 +12,7 @@ import sys
 
 from bench_lib import TOP, goals, results, svg
 
-ORDER = ("xdp", "udp", "tcp", "xdp-tcp", "load", "restart", "memory", "many-zones", "conf-commit", "change", "transfer", "ddns", "catalog", "sign", "token", "check", "tools", "lookup", "answer", "profile")
+ORDER = ("xdp", "udp", "tcp", "xdp-tcp", "generator", "latency", "load", "restart", "memory", "many-zones", "conf-commit", "change", "transfer", "ddns", "catalog", "sign", "token", "check", "tools", "lookup", "answer", "profile")
 
 INTRO = """\
 # Benchmarks
