@@ -191,7 +191,7 @@ static bool sync_read(sync_t *sync, knot_bytes_t bytes)
 	}
 	while (knot_message_next(&message, &rr)) {
 		if (rr.section == KNOT_SECTION_ANSWER && rr.type == sync_types[sync->step].type &&
-				knot_name_eq(rr.owner, sync->base.zone)) {
+				rr.class == KNOT_CLASS_IN && knot_name_eq(rr.owner, sync->base.zone)) {
 			sync_add(sync, &sync->theirs, sync->step, rr.ttl,
 					(knot_bytes_t){ bytes.data + rr.rdata_off, rr.rdata_len });
 		}

@@ -52,38 +52,43 @@ static bool ds_check_matches(knot_name_t zone, const signing_dnskey_t *key, knot
 	       len == ds.len && memcmp(wanted, ds.data, len) == 0;
 }
 
-/* RFC 4034 3.1: the TTL that the parent has, whatever a cache says. */
-static bool ds_check_read_ttl(knot_bytes_t rrsig, uint32_t *ret_ttl_s)
+/* RFC 4034 3.1: the TTL that the parent has, whatever a cache says. 0: not of a signature of DS records. */
+static uint32_t ds_check_read_ttl(knot_bytes_t rrsig)
 {
 	enum { TTL_AT = 4 };
 	bool covers = rrsig.len >= TTL_AT + 4 && load_be16(rrsig.data) == KNOT_TYPE_DS;
-	if (covers) {
-		*ret_ttl_s = load_be32(rrsig.data + TTL_AT);
+	return covers ? load_be32(rrsig.data + TTL_AT) : 0;
+}
+
+/* RFC 2181 8: what would be negative is nothing. The longest counts, as the old key has to stay for so long. */
+static void ds_check_take_ttl(ds_check_t *run, uint32_t ttl_s)
+{
+	if (ttl_s <= INT32_MAX && ttl_s > run->ttl_s) {
+		run->ttl_s = ttl_s;
 	}
-	return covers;
 }
 
 static parent_t ds_check_read(ds_check_t *run, knot_message_t *message)
 {
 	knot_message_rr_t rr;
-	bool has_new = false, has_old = false, has_original = false;
-	uint32_t ttl_s = 0, original_s = 0;
+	bool has_new = false, has_old = false, has_question = false;
 	while (knot_message_next(message, &rr)) {
 		const knot_bytes_t rdata = { message->wire.data + rr.rdata_off, rr.rdata_len };
-		if (rr.section != KNOT_SECTION_ANSWER || !knot_name_eq(rr.owner, run->base.zone)) {
+		bool is_wanted = rr.class == KNOT_CLASS_IN && knot_name_eq(rr.owner, run->base.zone);
+		has_question = has_question ||
+			       (is_wanted && rr.section == KNOT_SECTION_QUESTION && rr.type == KNOT_TYPE_DS);
+		if (rr.section != KNOT_SECTION_ANSWER || !is_wanted) {
 			continue;
 		}
 		if (rr.type == KNOT_TYPE_RRSIG) {
-			has_original = ds_check_read_ttl(rdata, &original_s) || has_original;
+			ds_check_take_ttl(run, ds_check_read_ttl(rdata));
 		} else if (rr.type == KNOT_TYPE_DS) {
-			ttl_s = rr.ttl > ttl_s ? rr.ttl : ttl_s;
+			ds_check_take_ttl(run, rr.ttl);
 			has_new = has_new || ds_check_matches(run->base.zone, &run->keys.ready, rdata);
 			has_old = has_old || ds_check_matches(run->base.zone, &run->keys.leaving, rdata);
 		}
 	}
-	ttl_s = has_original ? original_s : ttl_s;
-	run->ttl_s = ttl_s > run->ttl_s ? ttl_s : run->ttl_s;
-	if (message->failed) {
+	if (message->failed || !has_question) {
 		return PARENT_FAILED;
 	}
 	return has_new && !has_old ? PARENT_POSITIVE : PARENT_NEGATIVE;

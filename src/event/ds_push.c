@@ -143,7 +143,7 @@ static void ds_push_find_parent(ds_push_t *push, knot_bytes_t bytes)
 		return;
 	}
 	while (!push->is_found && knot_message_next(&message, &rr)) {
-		if (rr.section == KNOT_SECTION_ANSWER && rr.type == KNOT_TYPE_SOA &&
+		if (rr.section == KNOT_SECTION_ANSWER && rr.type == KNOT_TYPE_SOA && rr.class == KNOT_CLASS_IN &&
 				knot_name_eq(rr.owner, push->base.request.query.zone)) {
 			memcpy(push->parent_wire, rr.owner.wire, rr.owner.len);
 			push->parent = (knot_name_t){ push->parent_wire, rr.owner.len, rr.owner.label_count };

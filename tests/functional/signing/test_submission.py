@@ -5,8 +5,11 @@ import re
 import subprocess
 import threading
 
+import dns.flags
 import dns.message
 import dns.query
+import dns.rcode
+import dns.rdata
 import dns.rrset
 import dns.update
 import pytest
@@ -138,3 +141,58 @@ def test_answer_about_a_key_that_is_gone(make_knotd):
     assert count(child, "KSK submission, confirmed") == 0 and key["active"] == 0 and key["ready"] > 0
     answer.records = [" ".join(line.split()[2:]) for line in keymgr(child, "child.test", "ds", new).splitlines()]
     child.wait_log("KSK submission, confirmed")
+
+
+def key_texts(child):
+    return [" ".join(line.split()[2:]) for line in keymgr(child, "child.test", "ds").splitlines()]
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("kind, said", [
+    ("another question", r"failed \(malformed data\)"), ("another class", "KSK submission check: negative"), ("another owner", "KSK submission check: negative"),
+    ("a false digest", "KSK submission check: negative"), ("cut off", r"failed \(not enough data to parse\)"), ("an error", r"failed \(SERVFAIL\)")])
+def test_parents_that_say_something_else(make_knotd, kind, said):
+    """What isn't the DS of the key, said in answer to that question, confirms nothing."""
+    def answer(query):
+        texts = answer.records
+        asked = dns.message.make_query("other.test", "DS", id=query.id) if kind == "another question" else query
+        reply = dns.message.make_response(asked)
+        if kind == "another class":
+            wires = [dns.rdata.from_text("IN", "DS", text).to_wire() for text in texts]
+            reply.answer.append(dns.rrset.from_text("child.test.", 7, "CH", "TYPE43", *(f"\\# {len(wire)} {wire.hex()}" for wire in wires)))
+        elif kind == "a false digest":
+            reply.answer.append(dns.rrset.from_text("child.test.", 7, "IN", "DS", *(" ".join([*text.split()[:3], "0" * len(text.split()[3])]) for text in texts)))
+        else:
+            reply.answer.append(dns.rrset.from_text("other.test." if kind == "another owner" else "child.test.", 7, "IN", "DS", *texts))
+        reply.flags |= dns.flags.TC if kind == "cut off" else 0
+        reply.set_rcode(dns.rcode.SERVFAIL if kind == "an error" else dns.rcode.NOERROR)
+        return reply
+
+    answer.records = ["1 13 2 " + "00" * 32]
+    parent = FakeServer(answer)
+    child = start_child(make_knotd, [parent])
+    answer.records = key_texts(child)
+    child.wait_log(said, count=3, timeout=20)
+    assert count(child, "KSK submission, confirmed") == 0
+
+
+@pytest.mark.ours
+def test_parent_with_two_ttls(make_knotd):
+    """A signature that says less than the record: the old key stays for as long as the longer one."""
+    def answer(query):
+        reply = dns.message.make_response(query)
+        reply.answer.append(dns.rrset.from_text("child.test.", 1000, "IN", "DS", *answer.records))
+        reply.answer.append(dns.rrset.from_text("child.test.", 1000, "IN", "RRSIG", "DS 13 2 0 20370101000000 20200101000000 1 test. AAAA"))
+        return reply
+
+    answer.records = ["1 13 2 " + "00" * 32]
+    parent = FakeServer(answer)
+    child = start_child(make_knotd, [parent])
+    answer.records = key_texts(child)
+    child.wait_log("KSK submission, confirmed", timeout=20)
+    child.knotc("zone-key-rollover", "child.test", "ksk")
+    child.wait_log("KSK submission, waiting for confirmation", count=2, timeout=20)
+    answer.records = key_texts(child)
+    child.wait_log("KSK submission, confirmed", count=2, timeout=20)
+    old = next(key for key in json.loads(keymgr(child, "-j", "child.test", "list")) if key["ksk"] and key["retire-active"])
+    assert old["remove"] - old["retire-active"] >= 1000
