@@ -24,8 +24,8 @@ SERVERS = {"Bowline, AF_XDP": ("bowline", True), "Knot DNS, AF_XDP": ("knot", Tr
 
 
 def go_first(pid):
-    """All threads of the server."""
-    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+    """All threads of all processes of the server."""
+    for task in (task for process_id in process.family(pid) for task in pathlib.Path(f"/proc/{process_id}/task").iterdir()):
         with contextlib.suppress(OSError):
             os.sched_setscheduler(int(task.name), os.SCHED_FIFO, os.sched_param(1))
 
