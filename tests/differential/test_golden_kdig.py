@@ -25,10 +25,10 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import golden_kdig_rules  # noqa: E402
 from golden_kdig import ZONE, golden_lines  # noqa: E402
 from harness.net import free_port  # noqa: E402
+from harness.scripted_server import ScriptedServer  # noqa: E402
 from harness.server import BUILD, built  # noqa: E402
 from harness.waiting import PATIENCE  # noqa: E402
 from peers import Named, Nsd, knot, wait_answer  # noqa: E402
-from scripted_server import ScriptedServer  # noqa: E402
 
 PEERS = {"kdig": "/usr/bin/kdig", "khost": "/usr/bin/khost"}
 LINES_MIN = 2000

@@ -26,10 +26,10 @@ import golden_knsupdate_rules  # noqa: E402
 from golden_knsupdate import golden_cases, golden_daemon_cases  # noqa: E402
 from golden_message import expanded, masked  # noqa: E402
 from harness.net import free_port  # noqa: E402
+from harness.scripted_server import ScriptedServer  # noqa: E402
 from harness.server import BUILD, built  # noqa: E402
 from harness.waiting import PATIENCE  # noqa: E402
 from peers import knot, wait_answer  # noqa: E402
-from scripted_server import ScriptedServer  # noqa: E402
 
 PEER = "/usr/bin/knsupdate"
 CASES_MIN = 900

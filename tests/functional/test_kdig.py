@@ -2,21 +2,17 @@
 """kdig and khost beside what the golden lines compare: files of queries, dnstap, connections that are kept, output that can't be written, terminals."""
 import fcntl
 import os
-import pathlib
 import pty
 import re
 import struct
 import subprocess
-import sys
 import termios
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "differential"))
-
-from harness.server import built  # noqa: E402
-from harness.waiting import PATIENCE, wait_until  # noqa: E402
-from scripted_server import ScriptedServer  # noqa: E402
+from harness.scripted_server import ScriptedServer
+from harness.server import built
+from harness.waiting import PATIENCE, wait_until
 
 
 @pytest.fixture(scope="module")

@@ -2,23 +2,19 @@
 """kdig over what the golden lines don't reach: UNIX sockets, PROXYv2, connections that are kept for other names, text of hostile servers."""
 import contextlib
 import os
-import pathlib
 import signal
 import socket
 import ssl
 import struct
 import subprocess
-import sys
 import threading
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "differential"))
-
-import scripted_server  # noqa: E402
-from harness.server import built  # noqa: E402
-from harness.tls import SETTINGS, Pki, Server, framed, frame, headers, read_query, read_request, wait_end  # noqa: E402
-from harness.waiting import PATIENCE  # noqa: E402
+from harness import scripted_server
+from harness.server import built
+from harness.tls import SETTINGS, Pki, Server, framed, frame, headers, read_query, read_request, wait_end
+from harness.waiting import PATIENCE
 
 THEIRS = "/usr/bin/kdig"
 

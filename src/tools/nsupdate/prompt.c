@@ -116,8 +116,8 @@ static bool prompt_run(void *ctx, const char *line)
 {
 	session_t *session = ctx;
 	bool is_over;
-	session->is_warned = false;
 	(void)session_run(session, knot_str_of(line), &is_over);
+	session->is_warned &= is_over;
 	return !is_over;
 }
 
