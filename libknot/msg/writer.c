@@ -10,6 +10,7 @@ enum { PROBES = 8, RR_FIXED_LEN = 10, EDE_TEXT_MAX = 256 };
 static bool writer_name_at(const knot_msg_writer_t *w, size_t off, knot_name_t name)
 {
 	const uint8_t *label = name.wire;
+	const uint8_t fold = w->names->is_exact ? 0 : 0x20; /* of letter case */
 	size_t bound = off;
 	while (off < w->len) {
 		uint8_t len = w->data[off];
@@ -32,8 +33,8 @@ static bool writer_name_at(const knot_msg_writer_t *w, size_t off, knot_name_t n
 		}
 		for (unsigned i = 1; i <= len; i++) {
 			uint8_t a = w->data[off + i], b = label[i];
-			a = (uint8_t)(a - 'A') < 26 ? a | 0x20 : a;
-			b = (uint8_t)(b - 'A') < 26 ? b | 0x20 : b;
+			a = (uint8_t)(a - 'A') < 26 ? a | fold : a;
+			b = (uint8_t)(b - 'A') < 26 ? b | fold : b;
 			if (a != b) {
 				return false;
 			}
@@ -145,9 +146,10 @@ static bool writer_put_name(knot_msg_writer_t *w, knot_name_t name, bool compres
 	return true;
 }
 
-void knot_msg_compress(knot_msg_writer_t *w, knot_msg_names_t *names)
+static void writer_begin_names(knot_msg_writer_t *w, knot_msg_names_t *names, bool is_exact)
 {
 	memset(names, 0, sizeof(*names));
+	names->is_exact = is_exact;
 	w->names = names;
 	if (w->counts[KNOT_SECTION_QUESTION] == 0) {
 		return;
@@ -160,6 +162,16 @@ void knot_msg_compress(knot_msg_writer_t *w, knot_msg_names_t *names)
 	for (unsigned i = 0; i < question.label_count; i++) {
 		writer_remember_suffix(w, hashes[i], KNOT_MSG_QNAME_OFF + offs[i]);
 	}
+}
+
+void knot_msg_compress(knot_msg_writer_t *w, knot_msg_names_t *names)
+{
+	writer_begin_names(w, names, false);
+}
+
+void knot_msg_compress_exact(knot_msg_writer_t *w, knot_msg_names_t *names)
+{
+	writer_begin_names(w, names, true);
 }
 
 knot_err_t knot_msg_put_question(knot_msg_writer_t *w, knot_name_t name, uint16_t type, uint16_t class)

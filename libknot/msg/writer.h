@@ -37,6 +37,7 @@ enum {
  */
 typedef struct {
 	uint16_t suffixes[KNOT_MSG_SUFFIX_SLOTS]; /* offsets by hash, 0: empty */
+	bool is_exact;                            /* names that differ in letter case are others */
 } knot_msg_names_t;
 
 typedef struct {
@@ -86,6 +87,9 @@ KNOT_EXPORT KNOT_MUST_USE knot_err_t knot_msg_put_question(
 
 /** Compress names from now on, against each other and the question. names: any content. */
 KNOT_EXPORT void knot_msg_compress(knot_msg_writer_t *w, knot_msg_names_t *names);
+
+/** The same, but each name keeps its letter case: only equal bytes are shared (RFC 4343 4.1 lets it be lost). */
+KNOT_EXPORT void knot_msg_compress_exact(knot_msg_writer_t *w, knot_msg_names_t *names);
 
 /** Let the message, with what is reserved, be `len` bytes long at most. Nothing beyond that was written. */
 static inline void knot_msg_limit(knot_msg_writer_t *w, size_t len)

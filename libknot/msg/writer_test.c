@@ -196,6 +196,48 @@ static void test_reply(void **state)
 	assert_memory_equal(request, out, len);
 }
 
+/* Names that differ in letter case: the first one stands for the others, or each keeps its own. */
+static void test_letter_case(void **state)
+{
+	(void)state;
+	static const struct {
+		void (*compress)(knot_msg_writer_t *w, knot_msg_names_t *names);
+		size_t len;
+		const char *want[4];
+	} rows[] = {
+		{ knot_msg_compress, 30 + 14 + 12 + 14,
+				{ "Zone.Example.", "A.Zone.Example.", "A.Zone.Example.", "b.Zone.Example." } },
+		{ knot_msg_compress_exact, 30 + 14 + 14 + 19,
+				{ "Zone.Example.", "A.Zone.Example.", "a.Zone.Example.", "b.zone.Example." } },
+	};
+	for (size_t i = 0; i < KNOT_LEN(rows); i++) {
+		static const char *const owners[] = { "A.Zone.Example.", "a.Zone.Example.", "b.zone.Example." };
+		uint8_t out[512];
+		owned_name_t name;
+		knot_msg_writer_t w;
+		knot_msg_names_t names;
+		knot_message_t m;
+		knot_message_rr_t rr;
+		char text[KNOT_NAME_TEXT_MAX];
+		knot_msg_begin(&w, (knot_mut_bytes_t){ out, sizeof(out) });
+		assert_int_equal(knot_msg_put_question(&w, scan("Zone.Example.", &name), KNOT_TYPE_SOA, KNOT_CLASS_IN),
+				KNOT_OK);
+		rows[i].compress(&w, &names);
+		for (size_t k = 0; k < KNOT_LEN(owners); k++) {
+			assert_int_equal(knot_msg_put_rr(&w, KNOT_SECTION_ANSWER, scan(owners[k], &name), KNOT_TYPE_ANY,
+							 KNOT_CLASS_ANY, 0, (knot_bytes_t){ out, 0 }),
+					KNOT_OK);
+		}
+		size_t len = knot_msg_finish(&w, 0, 0);
+		assert_int_equal(len, rows[i].len);
+		assert_int_equal(knot_message_begin((knot_bytes_t){ out, len }, &m), KNOT_OK);
+		for (size_t k = 0; knot_message_next(&m, &rr); k++) {
+			knot_name_print(rr.owner, text);
+			assert_string_equal(text, rows[i].want[k]);
+		}
+	}
+}
+
 /* Beyond 0x3FFF nothing is remembered, and every name still reads back right. */
 static void test_long_message(void **state)
 {
@@ -296,6 +338,7 @@ int main(void)
 		cmocka_unit_test(test_spelled_out),
 		cmocka_unit_test(test_reserve),
 		cmocka_unit_test(test_reply),
+		cmocka_unit_test(test_letter_case),
 		cmocka_unit_test(test_long_message),
 		cmocka_unit_test(test_read_malformed),
 	};

@@ -88,7 +88,7 @@ knot_err_t draft_write(const draft_t *draft, uint16_t zone_class, size_t tail, k
 	if (draft->zone.len > 0 && knot_msg_put_question(w, draft->zone, KNOT_TYPE_SOA, zone_class) != KNOT_OK) {
 		return KNOT_ESPACE;
 	}
-	knot_msg_compress(w, &names);
+	knot_msg_compress_exact(w, &names);
 	knot_err_t err = draft_put_section(draft, (knot_section_t)DRAFT_PREREQUISITE, w, ret_fit);
 	if (err == KNOT_OK) {
 		err = draft_put_section(draft, (knot_section_t)DRAFT_UPDATE, w, ret_fit);
