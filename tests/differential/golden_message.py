@@ -52,8 +52,8 @@ def spelt_out(wire, kind, at, length):
 def masked(wire):
     """In hex, without ID, and without time, MAC and original ID of a TSIG."""
     wire = b"\0\0" + wire[2:]
-    for _section, _owner, kind, _class, _ttl, _rdata, at in records(wire):
-        if kind == 250:
+    for section, _owner, kind, _class, _ttl, _rdata, at in records(wire):
+        if kind == 250 and section == 3:
             _, time_at = read_name(wire, at)
             mac_len = struct.unpack("!H", wire[time_at + 8:time_at + 10])[0]
             mac_at = time_at + 10

@@ -6,7 +6,7 @@ The servers are one whose replies are chosen by the zone's name, which remembers
 program, whose zones must be the same after all scripts. The table is written to BUILD/golden/knsupdate.md, what is unexplained to
 BUILD/golden/knsupdate-unexplained.
 
-Variable: LINES (a regular expression of the cases to run).
+Variables: LINES (a regular expression of the cases to run), KNOT_SEED (another one has other scripts).
 """
 import collections
 import concurrent.futures
@@ -160,7 +160,7 @@ def run_daemons(tally, cases, directory):
     try:
         for kind, program in (("ours", built("knotd", "knotd")), ("knot", "/usr/sbin/knotd")):
             for user in ("theirs", "ours"):
-                daemons[kind, user] = start_daemon(directory / f"{kind}-{user}", program)
+                daemons[kind, user] = start_daemon(directory / f"{kind[0]}{user[0]}", program)    # short: a path of a socket has 107 bytes at most
         for case in cases:
             results = []
             for user, program in (("theirs", PEER), ("ours", built("knsupdate", "tools"))):
@@ -184,20 +184,22 @@ def transferred(port, zone):
 def test_golden_knsupdate(tmp_path):
     os.chmod(tmp_path, 0o755)
     tally = Tally()
-    everything, daemon_cases = golden_cases(), golden_daemon_cases()
+    seed = int(os.environ.get("KNOT_SEED", "1"))
+    everything, daemon_cases = golden_cases(seed), golden_daemon_cases(seed + 1)
     cases = wanted(everything)
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda item: run_both_odd(*item, tmp_path), enumerate(cases)))
     for case, (theirs, ours) in zip(cases, results):
         tally.add(case, theirs, ours)
     try:
-        run_daemons(tally, wanted(daemon_cases), tmp_path / "daemons")
+        run_daemons(tally, wanted(daemon_cases), tmp_path / "d")
     finally:
         tally.write()
     print(tally.table())
     assert not tally.unexplained, f"{len(tally.unexplained)} unexplained:\n" + "\n\n".join(tally.unexplained[:20])
     if len(cases) == len(everything):
         assert len(cases) + len(daemon_cases) >= CASES_MIN
+    if len(cases) == len(everything) and seed == 1:
         unused = [reason for reason in golden_knsupdate_rules.all_reasons() if reason not in tally.reasons]
         assert not unused, f"explain nothing any more: {unused}"
 
