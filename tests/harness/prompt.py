@@ -16,6 +16,8 @@ class Prompt:
     def __init__(self, *arguments, home):
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            # Shells start what runs in the background with this ignored, and children inherit it.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.environ.update(TERM="vt100", HOME=str(home))
             os.execv(arguments[0], arguments)
         self.text = ""
