@@ -255,6 +255,13 @@ static size_t children_count_runs(const children_t *children, const notice_addr_
 	return count;
 }
 
+/* A source has no more checks at a time than are free for others: slow servers of its children hold up these alone. */
+static bool children_may_begin(const children_t *children, const child_t *child)
+{
+	size_t free_count = CHILDREN_RUNS_MAX - children->run_count;
+	return child->is_by_operator ? free_count > 0 : children_count_runs(children, &child->net) < free_count;
+}
+
 /* The one that is next: of those that are due, an operator's, else the oldest of the source with the fewest checks. */
 static child_t *children_pick(const children_t *children, knot_name_t parent, uint64_t now_ms)
 {
@@ -262,7 +269,7 @@ static child_t *children_pick(const children_t *children, knot_name_t parent, ui
 	size_t best_runs = 0;
 	for (child_t *child = children->waiting; child != NULL; child = child->next_waiting) {
 		bool is_due = child->run_wants == 0 && child->due_ms <= now_ms && knot_name_eq(child->parent, parent);
-		if (!is_due) {
+		if (!is_due || !children_may_begin(children, child)) {
 			continue;
 		}
 		if (child->is_by_operator) {
@@ -311,9 +318,7 @@ static bool children_begin(server_t *server, entry_t *entry, child_run_params_t 
 {
 	children_t *children = server->children;
 	sys_mutex_lock(&server->jobs.lock);
-	child_t *child = children->run_count < CHILDREN_RUNS_MAX
-					 ? children_pick(children, entry_name(entry), sys_clock_ms())
-					 : NULL;
+	child_t *child = children_pick(children, entry_name(entry), sys_clock_ms());
 	if (child != NULL) {
 		*ret_params = (child_run_params_t){ .server = server,
 			.parent = child->parent,
@@ -520,21 +525,21 @@ static void children_conclude(server_t *server, child_t *child, knot_err_t err) 
 /* When something is due again, or may be begun. */
 static void children_plan(server_t *server, entry_t *entry, bool is_held_up) SYS_REQUIRES(server->jobs.lock)
 {
-	enum { LATER_MS = 1000 }; /* while others have all checks, or there is no version of the zone */
+	enum { LATER_MS = 1000 }; /* while others have the checks, or there is no version of the zone */
 	const children_t *children = server->children;
-	uint64_t now_ms = sys_clock_ms(), due_ms = UINT64_MAX;
+	uint64_t later_ms = sys_clock_ms() + LATER_MS, due_ms = UINT64_MAX;
 	for (const child_t *child = children->waiting; child != NULL; child = child->next_waiting) {
-		bool is_next = child->run_wants == 0 && child->due_ms < due_ms &&
-			       knot_name_eq(child->parent, entry_name(entry));
-		due_ms = is_next ? child->due_ms : due_ms;
+		if (child->run_wants == 0 && child->due_ms < due_ms && knot_name_eq(child->parent, entry_name(entry))) {
+			bool waits = child->due_ms < later_ms && (is_held_up || !children_may_begin(children, child));
+			uint64_t at_ms = waits ? later_ms : child->due_ms;
+			due_ms = at_ms < due_ms ? at_ms : due_ms;
+		}
 	}
 	for (size_t i = 0; i < children->run_count; i++) {
 		const child_t *child = children->running[i];
 		due_ms = child->is_answered && knot_name_eq(child->parent, entry_name(entry)) ? 0 : due_ms;
 	}
 	if (due_ms != UINT64_MAX) {
-		bool is_full = (children->run_count >= CHILDREN_RUNS_MAX || is_held_up) && due_ms != 0;
-		due_ms = is_full && due_ms < now_ms + LATER_MS ? now_ms + LATER_MS : due_ms;
 		(void)jobs_plan(&server->jobs, entry, EVENT_DELEGATION, due_ms, 0);
 	}
 }

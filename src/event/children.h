@@ -9,9 +9,10 @@
  * A child that is checked isn't checked again for `min-interval`, but a NOTIFY that comes meanwhile is followed then.
  *
  * Limits, as anybody may send NOTIFY: only names of delegations count; a source network may have an eighth of the
- * places waiting, and of those that wait, one of the source with the fewest checks going on is next. What is known of
- * a child besides waiting (when it was checked, what was accepted last) is forgotten when there are too many. Of what
- * was accepted last nothing outlives the process. All under the lock of the jobs.
+ * places waiting, and of those that wait, one of the source with the fewest checks going on is next. A source has no
+ * more checks going on than are left for others, so a single one has half of them at most. What is known of a child
+ * besides waiting (when it was checked, what was accepted last) is forgotten when there are too many. Of what was
+ * accepted last nothing outlives the process. All under the lock of the jobs.
  */
 #pragma once
 
