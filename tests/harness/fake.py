@@ -10,8 +10,8 @@ import dns.message
 class FakeServer:
     """answer(query) returns a message, or None: the connection is closed. `asked` has the queries."""
 
-    def __init__(self, answer):
-        self.answer, self.asked = answer, []
+    def __init__(self, answer, keyring=None):
+        self.answer, self.keyring, self.asked = answer, keyring, []
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
@@ -28,7 +28,7 @@ class FakeServer:
         with client, client.makefile("rwb") as stream:
             try:
                 while len(size := stream.read(2)) == 2:
-                    query = dns.message.from_wire(stream.read(struct.unpack("!H", size)[0]))
+                    query = dns.message.from_wire(stream.read(struct.unpack("!H", size)[0]), keyring=self.keyring)
                     self.asked.append(query)
                     reply = self.answer(query)
                     if reply is None:
