@@ -33,7 +33,7 @@ typedef struct {
 	zone_keys_t keys;                               /* owned: opened */
 	const dnssec_key_t *ksk, *zsk;                  /* of these */
 	dnssec_key_t *other;                            /* owned: of nobody */
-	char ids[SIM_ROLE_KEYS][DNSSEC_KEY_ID_LEN + 1]; /* KSK, ZSK, further KSK, further ZSK; "": there is none */
+	char ids[SIM_ROLE_KEYS][DNSSEC_KEY_ID_MAX + 1]; /* KSK, ZSK, further KSK, further ZSK; "": there is none */
 	unsigned file_serial;
 } sim_zone_t;
 
