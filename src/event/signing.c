@@ -15,10 +15,8 @@
 #include "src/sys/dbus.h"
 #include "src/sys/log.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 enum { RETRY_MIN_S = 10, RETRY_MAX_S = 600 }; /* after a failure */
 enum { TRIES_MAX = 5 };                       /* while others change the zone's keys */
@@ -45,18 +43,6 @@ struct signing {
 	update_signing_t update;
 };
 
-static void signing_tell_stall(knot_name_t zone)
-{
-	log_zone(LOG_WARNING, zone,
-			"DNSSEC, signing waits for the KASP database or a keystore, another process or a token may "
-			"hold it");
-}
-
-void server_look_for_stalls(server_t *server)
-{
-	jobs_look_for_stalls(&server->jobs, sys_clock_ms(), signing_tell_stall);
-}
-
 bool signing_may_stall(const signing_t *signing)
 {
 	const conf_keystores_t stores = signing != NULL ? conf_policy_keystores(signing->conf, signing->env.policy)
@@ -73,40 +59,6 @@ bool signing_is_wanted(const server_t *server, knot_name_t name)
 	conf_zone_t zone;
 	RCU_READ_SECTION(guard);
 	return state_settings(state_load(&server->root, guard), name, &zone) && zone.dnssec_signing;
-}
-
-/* ---- The key database ---- */
-
-static knot_err_t signing_open_kasp(server_t *server) SYS_REQUIRES(server->kasp_lock)
-{
-	char *reason = server->kasp_reason;
-	const conf_database_t *database = &server->started->database;
-	const kasp_params_t params = { .path = database->kasp_db, .size_max = database->kasp_db_max_size };
-	knot_err_t err = kasp_open(&params, reason, &server->kasp);
-	if (err != KNOT_OK) {
-		log_server(LOG_ERR, "failed to open KASP database '%s' (%s)%s%s", database->kasp_db, knot_strerror(err),
-				reason[0] != '\0' ? ", " : "", reason);
-	}
-	return err;
-}
-
-knot_err_t signing_kasp(server_t *server, kasp_t **ret_kasp)
-{
-	sys_mutex_lock(&server->kasp_lock);
-	knot_err_t err = KNOT_OK;
-	if (server->kasp == NULL) {
-		err = signing_open_kasp(server);
-	} else if (!kasp_is_in_place(server->kasp)) {
-		/* It can't be opened beside the old one, which others may be reading: LMDB's locks are the process's.
-		 */
-		err = KNOT_EFILE;
-		snprintf(server->kasp_reason, KASP_REASON_MAX,
-				"KASP database '%.150s' was removed or replaced, restart the server to use it",
-				server->started->database.kasp_db);
-	}
-	*ret_kasp = server->kasp;
-	sys_mutex_unlock(&server->kasp_lock);
-	return err;
 }
 
 /* ---- Times ---- */
@@ -321,8 +273,8 @@ static knot_err_t signing_check_lost_keys(signing_t *signing)
 		return err;
 	}
 	snprintf(signing->keys.reason, ZONE_KEYS_REASON_MAX,
-			"the key database has no keys of the zone, which is served signed: restore them, or new ones "
-			"are made");
+			"the key database has no keys of the zone, which is served signed: restore them, or let new "
+			"ones be made");
 	return KNOT_EGUARDRAIL;
 }
 
@@ -684,14 +636,6 @@ static knot_err_t signing_copy_keys(
 	return err;
 }
 
-bool signing_has_kasp(const server_t *server)
-{
-	char path[PATH_MAX];
-	struct stat info;
-	int len = snprintf(path, sizeof(path), "%s/data.mdb", server->started->database.kasp_db);
-	return len > 0 && len < (int)sizeof(path) && stat(path, &info) == 0;
-}
-
 static knot_err_t signing_exchange(
 		server_t *server, zone_t *zone, kasp_t *other, const char *folder, bool is_restore, bool only_keys)
 {
@@ -736,45 +680,6 @@ knot_err_t signing_purge(server_t *server, zone_t *zone, bool keys, bool data)
 	err = err == KNOT_OK ? zone_keys_purge(&signing->env, &signing->times, keys, data) : err;
 	signing_free(signing);
 	return err;
-}
-
-/* ---- Serials ---- */
-
-static void signing_put_serial(kasp_t *kasp, uint8_t kind, knot_name_t name, uint32_t serial)
-{
-	kasp_txn_t *txn;
-	knot_err_t err = kasp_begin(kasp, true, &txn);
-	if (err == KNOT_OK) {
-		err = kasp_put_serial(txn, kind, name, serial);
-		if (err == KNOT_OK) {
-			err = kasp_commit(txn);
-		} else {
-			kasp_abort(txn);
-		}
-	}
-	if (err != KNOT_OK) {
-		log_zone(LOG_WARNING, name, "DNSSEC, failed to note the serial %u (%s)", serial, knot_strerror(err));
-	}
-}
-
-bool signing_primary_serial(server_t *server, knot_name_t name, uint32_t *ret_serial)
-{
-	kasp_t *kasp;
-	kasp_txn_t *txn;
-	if (signing_kasp(server, &kasp) != KNOT_OK || kasp_begin(kasp, false, &txn) != KNOT_OK) {
-		return false;
-	}
-	knot_err_t err = kasp_get_serial(txn, KASP_PRIMARY_SERIAL, name, ret_serial);
-	kasp_abort(txn);
-	return err == KNOT_OK;
-}
-
-void signing_note_primary_serial(server_t *server, knot_name_t name, uint32_t serial)
-{
-	kasp_t *kasp;
-	if (signing_kasp(server, &kasp) == KNOT_OK) {
-		signing_put_serial(kasp, KASP_PRIMARY_SERIAL, name, serial);
-	}
 }
 
 /* ---- Ending ---- */

@@ -91,6 +91,9 @@ KNOT_MUST_USE knot_err_t signing_restore_keys(
 /** Remove the zone's keys, and what else the key database has of it. */
 KNOT_MUST_USE knot_err_t signing_purge(server_t *server, zone_t *zone, bool keys, bool data);
 
+/** Note a serial, KASP_SIGNED_SERIAL or KASP_PRIMARY_SERIAL. A failure is logged. */
+void signing_put_serial(kasp_t *kasp, uint8_t kind, knot_name_t name, uint32_t serial);
+
 /** The serial of the primary's version that the zone was last made of, if it is signed here. False: unknown. */
 bool signing_primary_serial(server_t *server, knot_name_t name, uint32_t *ret_serial);
 

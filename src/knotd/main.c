@@ -670,7 +670,7 @@ int main(int argc, char **argv)
 	options_t options;
 	switch (knotd_read_options(argc, argv, &options)) {
 	case OPTIONS_RUN: break;
-	case OPTIONS_DONE: return fflush(stdout) == 0 && !ferror(stdout) ? EXIT_SUCCESS : EXIT_FAILURE;
+	case OPTIONS_DONE: return sys_file_end_output() ? EXIT_SUCCESS : EXIT_FAILURE;
 	case OPTIONS_BAD: return EXIT_FAILURE;
 	}
 	options.argv = argv;

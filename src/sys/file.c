@@ -80,6 +80,11 @@ bool sys_file_hold_streams(void)
 	return is_good;
 }
 
+bool sys_file_end_output(void)
+{
+	return fflush(stdout) == 0 && !ferror(stdout);
+}
+
 knot_err_t sys_file_write(int fd, const void *bytes, size_t len)
 {
 	const char *rest = bytes;

@@ -41,6 +41,9 @@ KNOT_MUST_USE knot_err_t sys_file_sync_folder(const char *path);
  */
 KNOT_MUST_USE bool sys_file_hold_streams(void);
 
+/** What was printed goes out. False: some of it couldn't be written to standard output. Call it last in main(). */
+KNOT_MUST_USE bool sys_file_end_output(void);
+
 /** Write all bytes, with as many calls of write(2) as that takes. Errors are errno codes. */
 KNOT_MUST_USE knot_err_t sys_file_write(int fd, const void *bytes, size_t len);
 

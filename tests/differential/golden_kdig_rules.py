@@ -7,15 +7,10 @@ not do yet, one with "Bowline" is something that we do on purpose."""
 import json
 import re
 
-RULES = []
+from golden_difference import distance, registry
 
-
-def rule(reason):
-    """A function (line, result) that gives the result without what differs, for both sides."""
-    def add(function):
-        RULES.append((reason, function))
-        return function
-    return add
+# A rule is a function (line, result) that gives the result without what differs, for both sides.
+RULES, rule = registry()
 
 
 def changed(result, pattern, replacement="", flags=re.M):
@@ -36,22 +31,6 @@ def explain(line, theirs, ours):
         if theirs == ours:
             return reasons
     return None
-
-
-def distance(a, b):
-    """How many lines differ."""
-    if a == b:
-        return 0
-    count = int(a[0] != b[0])
-    for i in (1, 2):
-        left, right = a[i].splitlines(), b[i].splitlines()
-        for text in left:
-            if text in right:
-                right.remove(text)
-            else:
-                count += 1
-        count += len(right)
-    return count + 1
 
 
 def words_of(line):

@@ -7,18 +7,11 @@ does not do yet, one with "Bowline" is something that we do on purpose."""
 import itertools
 import re
 
+from golden_difference import distance, registry
 from golden_message import expanded
 
-RULES = []
-
-
-def rule(reason):
-    """A function (case, result) that gives the result without what differs, for both sides."""
-    def add(function):
-        RULES.append((reason, function))
-        return function
-    return add
-
+# A rule is a function (case, result) that gives the result without what differs, for both sides.
+RULES, rule = registry()
 
 # What one of the two doesn't take: (reason, line of the script, what is said about it).
 REFUSED_BY_US, REFUSED_BY_THEM = [], []
@@ -62,20 +55,6 @@ def function_of(first, second):
 
 def all_reasons():
     return [reason for reason, *_ in [*RULES, *REFUSED_BY_US, *REFUSED_BY_THEM]]
-
-
-def distance(a, b):
-    """How many lines differ."""
-    count = int(a[0] != b[0])
-    for left, right in zip(a[1:], b[1:]):
-        left, right = left.splitlines(), right.splitlines()
-        for text in left:
-            if text in right:
-                right.remove(text)
-            else:
-                count += 1
-        count += len(right)
-    return count
 
 
 def in_out(result, pattern, replacement=""):
@@ -123,40 +102,10 @@ def lower(match):
     return f"| {section} {owner} {fixed} {rdata}"
 
 
-@rule("Bowline: empty data is printed so that it can be read again")
-def empty_data(_case, result):
-    return in_out(result, r"(?<=APL)\t?(\\# 0)?$")
-
-
-@rule("Bowline: lines don't end in a tab where there is no data")
-def trailing_tab(_case, result):
-    return in_out(result, r"\t$")
-
-
-@rule("Bowline: an error has the file and the line")
-def place(_case, result):
-    return in_err(result, r"^;; ERROR: in .*, line \d+\n")
-
-
-@rule("Bowline: what isn't sent at the end is told")
-def unsent(_case, result):
-    return in_err(result, r"^;; WARNING: an update with \d+ records? wasn't sent: .*\n")
-
-
 @rule("Bowline: names are compressed against all earlier ones of a message")
 def compression(_case, result):
     code, out, err, messages = result
     return code, out, err, spelt_out(messages)
-
-
-@rule("3.6: CAA and URI don't end in a blank")
-def trailing_blank(_case, result):
-    return in_out(result, r'(?<=") $')
-
-
-@rule("Bowline: EDNS of an answer is shown, as extended errors may be in it")
-def edns(_case, result):
-    return in_out(result, r"^;; EDNS PSEUDOSECTION:\n(;; .*\n)+\n")
 
 
 @rule("Bowline: what is wrong with a line is told, and in which item")
@@ -177,26 +126,6 @@ def malformed(case, result):
     return code, "", re.sub(r"^;; ERROR: (malformed reply packet|failed to parse response).*", ";; ERROR: MALFORMED", err, flags=re.M), messages
 
 
-@rule("Bowline: a failure to send is an error, beside the warnings about each attempt")
-def not_sent(_case, result):
-    return in_err(result, r"^;; ERROR: (no answer: whether the update was done isn't known|the update wasn't sent)\n")
-
-
-@rule("Bowline: RCODEs without a name are numbered")
-def unknown_rcode(_case, result):
-    return in_err(result, r"(?<=update failed with error )('RCODE \d+'|'')$", "RCODE")
-
-
-@rule("Bowline: nobody at the port, and a datagram without content, are told apart from no answer")
-def refused_datagram(_case, result):
-    return in_err(result, r"^;; WARNING: (can't receive reply from|response timeout for) 127.0.0.1@PORT\(UDP\)", "NO ANSWER")
-
-
-@rule("Bowline: a host that can't be found is looked for once")
-def resolved_once(_case, result):
-    return in_err(result, r"^(;; ERROR: .* for \S+@\S+\n)\1+", r"\1")
-
-
 @rule("Bowline: data of a condition that can't have any isn't sent")
 def condition_data(case, result):
     code, out, err, messages = result
@@ -214,36 +143,42 @@ def at_sign(case, result):
     return code, re.sub(r"\t$", "", re.sub(r"^(\\@)?\. +", ". ", out, flags=re.M), flags=re.M), err, re.sub(r"(\| \d )0140", r"\1", spelt_out(messages))
 
 
-@rule("Bowline: a wrong name is told")
-def wrong_name(_case, result):
-    return in_err(result, r"^;; ERROR: (LINE|failed to parse owner 'a..b' \(empty label\))\n")
-
-
-@rule("Bowline: how many records fit into a message is told")
-def size(_case, result):
-    return in_err(result, r"^;; ERROR: \d+ of \d+ records fit into 65535 bytes: send them in parts\n")
-
-
-@rule("Bowline: a key that the server doesn't know is told")
-def bad_key(_case, result):
-    return in_err(result, r"reply verification \((failed to verify TSIG|TSIG key not recognized or invalid)\)", "reply verification (KEY)")
-
-
-@rule("Bowline: what is too much in a line is told, for all commands")
-def too_much(_case, result):
-    return in_err(result, r"^;; WARNING: ignoring input data '.*'\n")
-
-
 @rule("Bowline: before an answer there is none to be shown")
 def no_answer_yet(_case, result):
     result = in_out(result, r"^Answer:\n;; ->>HEADER<<- opcode: QUERY; status: NOERROR; id: ID\n;; Flags: ; ZONE: 0; PREREQ: 0; UPDATE: 0; ADDITIONAL: 0\n")
     return in_err(result, r"^;; WARNING: there is no answer yet\n")
 
 
-@rule("Bowline: -d tells of what goes over the network")
-def debug(_case, result):
-    return in_out(result, r"^;; DEBUG: .*\n")
+# What is no difference in standard output and in standard error: (reason, pattern, what stands for it).
+SAME_OUT = (
+    ("Bowline: empty data is printed so that it can be read again", r"(?<=APL)\t?(\\# 0)?$", ""),
+    ("Bowline: lines don't end in a tab where there is no data", r"\t$", ""),
+    ("3.6: CAA and URI don't end in a blank", r'(?<=") $', ""),
+    ("Bowline: EDNS of an answer is shown, as extended errors may be in it", r"^;; EDNS PSEUDOSECTION:\n(;; .*\n)+\n", ""),
+    ("Bowline: -d tells of what goes over the network", r"^;; DEBUG: .*\n", ""),
+)
+SAME_ERR = (
+    ("Bowline: an error has the file and the line", r"^;; ERROR: in .*, line \d+\n", ""),
+    ("Bowline: what isn't sent at the end is told", r"^;; WARNING: an update with \d+ records? wasn't sent: .*\n", ""),
+    ("Bowline: a failure to send is an error, beside the warnings about each attempt", r"^;; ERROR: (no answer: whether the update was done isn't known|the update wasn't sent)\n", ""),
+    ("Bowline: RCODEs without a name are numbered", r"(?<=update failed with error )('RCODE \d+'|'')$", "RCODE"),
+    ("Bowline: nobody at the port, and a datagram without content, are told apart from no answer", r"^;; WARNING: (can't receive reply from|response timeout for) 127.0.0.1@PORT\(UDP\)", "NO ANSWER"),
+    ("Bowline: a host that can't be found is looked for once", r"^(;; ERROR: .* for \S+@\S+\n)\1+", r"\1"),
+    ("Bowline: a wrong name is told", r"^;; ERROR: (LINE|failed to parse owner 'a..b' \(empty label\))\n", ""),
+    ("Bowline: how many records fit into a message is told", r"^;; ERROR: \d+ of \d+ records fit into 65535 bytes: send them in parts\n", ""),
+    ("Bowline: a key that the server doesn't know is told", r"reply verification \((failed to verify TSIG|TSIG key not recognized or invalid)\)", "reply verification (KEY)"),
+    ("Bowline: what is too much in a line is told, for all commands", r"^;; WARNING: ignoring input data '.*'\n", ""),
+)
 
+
+def replacing(change, pattern, replacement):
+    return lambda _case, result: change(result, pattern, replacement)
+
+
+for row in SAME_OUT:
+    rule(row[0])(replacing(in_out, *row[1:]))
+for row in SAME_ERR:
+    rule(row[0])(replacing(in_err, *row[1:]))
 
 refused(REFUSED_BY_US, "Bowline: what has another ID, no QR, or another opcode is no answer to an update", r"^zone (noqr|opcode-\d+|flags-8000)\.",
         "is no reply to an update")

@@ -6,20 +6,15 @@ Results are (exit, stdout, stderr) in the test's normal form. A reason that begi
 version does not do yet, one with "not supported yet" a feature to come, one with "Bowline" something that we do on purpose."""
 import re
 
+from golden_difference import registry
+
 # Lines of the log that aren't compared: requests (ours say by whom), and what loading says, which images change.
 LOG_SKIPPED = re.compile(r"control, (received command|binding to|transaction committed)|zone (file parsed|file not changed|will be loaded)|loaded, serial")
 # What differs between two runs, and words that 3.5 has added.
 LOG_NORMAL = ((r"\d+\.\d\d seconds|(?<=@)\d+|(?<=in )\d+ seconds|\d+ bytes", "N"), (r"(?<=@N) TCP", ""), (r"finished, remote serial \d+,", "finished,"))
 
-RULES = []
-
-
-def rule(reason):
-    """A function (line, world, theirs, ours) that is true where the difference is of this kind."""
-    def add(function):
-        RULES.append((reason, function))
-        return function
-    return add
+# A rule is a function (line, world, theirs, ours) that is true where the difference is of this kind.
+RULES, rule = registry()
 
 
 def without(result, pattern):

@@ -11,9 +11,9 @@
  */
 #include "src/sys/clock.h"
 #include "src/transport/quic.h"
+#include "tests/exchange/quic_shell.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CONNS_MAX = 4096, FILE_MAX = 65536, HEADER_LEN = 12, CID_MAX = 20 };
+enum { CONNS_MAX = 4096, HEADER_LEN = 12, CID_MAX = 20 };
 
 typedef enum { DO_SILENT, DO_CUT, DO_WRONG, DO_ID, DO_CLOSE, DO_EARLY, DO_COUNT } deed_t;
 static const char *const deed_names[DO_COUNT] = { "silent", "cut", "wrong", "id", "close", "early" };
@@ -202,47 +202,35 @@ static int expire(void)
 	return first_ns > now_ns ? (int)((first_ns - now_ns) / 1000000) + 1 : 0;
 }
 
-static knot_bytes_t read_file(const char *path, uint8_t *room)
+static void read_deed(const char *word)
 {
-	FILE *in = fopen(path, "re");
-	size_t len = in != NULL ? fread(room, 1, FILE_MAX, in) : 0;
-	if (in != NULL) {
-		fclose(in);
-	}
-	return (knot_bytes_t){ room, len };
-}
-
-static bool set_up(int argc, char **argv)
-{
-	static uint8_t certificate[FILE_MAX], key[FILE_MAX];
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(address);
-	for (int i = 3; i < argc; i++) {
-		for (unsigned k = 0; k < DO_COUNT; k++) {
-			size_t name_len = strlen(deed_names[k]);
-			if (strncmp(argv[i], deed_names[k], name_len) == 0 && argv[i][name_len] == '=') {
-				server.every[k] = (unsigned)strtoul(argv[i] + name_len + 1, NULL, 10);
-			}
+	for (unsigned k = 0; k < DO_COUNT; k++) {
+		size_t len = strlen(deed_names[k]);
+		if (strncmp(word, deed_names[k], len) == 0 && word[len] == '=') {
+			server.every[k] = (unsigned)strtoul(word + len + 1, NULL, 10);
 		}
 	}
-	server.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	(void)setsockopt(server.fd, SOL_SOCKET, SO_RCVBUFFORCE, &(int){ 8 << 20 }, sizeof(int));
-	bool is_good = transport_identity_new(read_file(argv[1], certificate), read_file(argv[2], key),
-				       &server.identity) == KNOT_OK &&
-		       (server.every[DO_EARLY] == 0 || transport_identity_allow_early_data(server.identity,
-								       accept_early, NULL) == KNOT_OK) &&
-		       bind(server.fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
-		       getsockname(server.fd, (struct sockaddr *)&address, &len) == 0;
-	printf("%u\n", ntohs(address.sin_port));
-	fflush(stdout);
-	return is_good;
+}
+
+static void set_up(int argc, char **argv)
+{
+	for (int i = 3; i < argc; i++) {
+		read_deed(argv[i]);
+	}
+	server.identity = quic_shell_identity(argv[1], argv[2]);
+	if (server.every[DO_EARLY] > 0 &&
+			transport_identity_allow_early_data(server.identity, accept_early, NULL) != KNOT_OK) {
+		quic_shell_die("early data");
+	}
+	server.fd = quic_shell_listen();
 }
 
 int main(int argc, char **argv)
 {
-	if (argc < 3 || !set_up(argc, argv)) {
+	if (argc < 3) {
 		return 1;
 	}
+	set_up(argc, argv);
 	for (int wait_ms = 0;; wait_ms = expire()) {
 		struct pollfd fds[] = { { .fd = server.fd, .events = POLLIN }, { .fd = 0, .events = POLLIN } };
 		(void)poll(fds, 2, wait_ms);

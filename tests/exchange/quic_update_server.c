@@ -11,6 +11,7 @@
 #include "libknot/msg/rcode.h"
 #include "src/sys/clock.h"
 #include "src/transport/quic.h"
+#include "tests/exchange/quic_shell.h"
 
 #include <arpa/inet.h>
 #include <poll.h>
@@ -19,7 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { HEADER_LEN = 12, QUESTION_TAIL = 4, FILE_MAX = 1 << 16, LONG_REPLY = 60000 };
+enum { HEADER_LEN = 12, QUESTION_TAIL = 4, LONG_REPLY = 60000 };
 
 typedef struct server {
 	int fd;
@@ -30,12 +31,6 @@ typedef struct server {
 	int datagrams_left; /* before it goes without a word; -1: it stays */
 	int datagrams_open; /* before it closes the connection in order; -1: it doesn't */
 } server_t;
-
-__attribute__((noreturn)) static void server_die(const char *what)
-{
-	perror(what);
-	exit(EXIT_FAILURE);
-}
 
 /* ---- Ways ---- */
 
@@ -61,7 +56,7 @@ static void server_reply(
 	reply[2] = flags;
 	reply[3] = rcode;
 	if (transport_put(server->peer, (knot_bytes_t){ reply, len > end ? len : end }, &event->stream) != KNOT_OK) {
-		server_die("transport_put");
+		quic_shell_die("transport_put");
 	}
 	transport_finish(server->peer, event->stream);
 }
@@ -148,39 +143,6 @@ static const struct {
 
 /* ---- The shell ---- */
 
-static transport_identity_t *server_read_identity(const char *cert_path, const char *key_path)
-{
-	static char text[2][FILE_MAX];
-	const char *const paths[] = { cert_path, key_path };
-	knot_bytes_t pem[2];
-	transport_identity_t *identity;
-	for (size_t i = 0; i < KNOT_LEN(paths); i++) {
-		FILE *file = fopen(paths[i], "re");
-		if (file == NULL) {
-			server_die(paths[i]);
-		}
-		pem[i] = (knot_bytes_t){ (const uint8_t *)text[i], fread(text[i], 1, FILE_MAX, file) };
-		fclose(file);
-	}
-	if (transport_identity_new(pem[0], pem[1], &identity) != KNOT_OK) {
-		server_die("no certificate with its key");
-	}
-	return identity;
-}
-
-static void server_listen(server_t *server)
-{
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(address);
-	server->fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (server->fd < 0 || bind(server->fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
-			getsockname(server->fd, (struct sockaddr *)&address, &len) != 0) {
-		server_die("bind");
-	}
-	printf("%u\n", ntohs(address.sin_port));
-	(void)fflush(stdout);
-}
-
 static void server_receive(server_t *server)
 {
 	static uint8_t data[TRANSPORT_QUIC_DATAGRAM_MAX];
@@ -261,8 +223,8 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "Usage: quic_update_server CERTIFICATE KEY WAY\n");
 		return EXIT_FAILURE;
 	}
-	server.identity = server_read_identity(argv[1], argv[2]);
-	server_listen(&server);
+	server.identity = quic_shell_identity(argv[1], argv[2]);
+	server.fd = quic_shell_listen();
 	for (;;) {
 		struct pollfd poll_fd = { .fd = server.fd, .events = POLLIN };
 		if (poll(&poll_fd, 1, server_wait_ms(&server)) > 0) {

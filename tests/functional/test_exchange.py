@@ -13,6 +13,7 @@ import time
 import pytest
 
 from harness.net import free_port, run
+from harness.quic_knot import many_names, quic_knot
 from harness.server import BUILD
 from harness.tls import NAME, SETTINGS, Pki, Server, answer, exactly, frame, framed, headers, read_query, read_request, reset, tool, wait_end
 from harness.waiting import PATIENCE, wait_until
@@ -169,35 +170,8 @@ def test_https_pages(dnsdist, path, status, end, warning):
 
 @pytest.fixture
 def quic_server(directory, pair):
-    (directory / "example.zone").write_text("example. 3600 SOA a.example. b.example. 1 2 3 4 5\nexample. 3600 NS a.example.\na.example. 3600 A 192.0.2.3\n" +
-                                            "".join(f"n{i}.example. 3600 A 192.0.2.{i % 256}\n" for i in range(20000)))
-    for name in ("run", "db"):
-        (directory / name).mkdir()
-    (directory / "knot.conf").write_text(f"""
-server:
-  rundir: {directory}/run
-  listen: {pair.server4}@5300
-xdp:
-  listen: {pair.server_if}@53
-  quic: on
-log:
-  - target: stdout
-    any: info
-database:
-  storage: {directory}/db
-acl:
-  - id: any
-    action: transfer
-zone:
-  - domain: example
-    file: {directory}/example.zone
-    acl: any
-""")
-
-    def is_up():
-        return "zone file parsed, serial" in (directory / "output.log").read_text() and (directory / "run/knot.sock").exists()
-
-    with daemon(["nsenter", f"--net=/run/netns/{pair.server}", "/usr/sbin/knotd", "-c", directory / "knot.conf"], directory, is_up):
+    with quic_knot(directory, pair, many_names(20000)) as log:
+        wait_until(lambda: "zone file parsed, serial" in log.read_text() and (directory / "run/knot.sock").exists(), log.read_text)
         yield pair
 
 

@@ -23,6 +23,7 @@ import pytest
 
 from harness.net import free_port, has_ipv6
 from harness.prompt import Prompt
+from harness.quic_knot import quic_knot
 from harness.scripted_server import ScriptedServer
 from harness.server import BUILD, TOP, built
 from harness.tls import NAME, Pki, Server, framed, read_query, reset, wait_end
@@ -406,42 +407,17 @@ def test_quic_without_a_server():
 
 def test_quic_with_knot(directory, pair):
     """The distribution's knotd (3.2) reads updates over QUIC, and refuses to do them there."""
-    (directory / "example.zone").write_text(ZONE)
-    for name in ("run", "db"):
-        (directory / name).mkdir()
-    (directory / "knot.conf").write_text(f"""
-server:
-  rundir: {directory}/run
-  listen: {pair.server4}@5300
-xdp:
-  listen: {pair.server_if}@53
-  quic: on
-database:
-  storage: {directory}/db
-acl:
-  - id: any
-    action: update
-zone:
-  - domain: example
-    file: {directory}/example.zone
-    zonefile-sync: -1
-    acl: any
-""")
-    with open(directory / "output.log", "w", encoding="utf-8") as log, \
-            subprocess.Popen(["nsenter", f"--net=/run/netns/{pair.server}", "/usr/sbin/knotd", "-c", directory / "knot.conf"], stdout=log, stderr=log) as process:
-        try:
-            script = f"server {pair.server4}\n" + SCRIPT
+    with quic_knot(directory, pair, ZONE, action="update") as log:
+        script = f"server {pair.server4}\n" + SCRIPT
 
-            def answered():
-                done = knsupdate("-Q", "-t", "2", "-d", script=script, namespace=pair.client)
-                return done if "opcode: UPDATE; status: SERVFAIL; id: 0\n" in done.stdout else None
+        def answered():
+            done = knsupdate("-Q", "-t", "2", "-d", script=script, namespace=pair.client)
+            return done if "opcode: UPDATE; status: SERVFAIL; id: 0\n" in done.stdout else None
 
-            done = wait_until(answered, lambda: (directory / "output.log").read_text())
-            assert f"{pair.server4}@853(UDP)" in done.stdout and ";; ERROR: update failed with error 'SERVFAIL'\n" in done.stderr
-            done = knsupdate("-Q", "-P", base64.b64encode(bytes(32)).decode(), script=script, namespace=pair.client)
-            assert done.returncode == 1 and ";; ERROR: the update wasn't sent\n" in done.stderr
-        finally:
-            process.terminate()
+        done = wait_until(answered, log.read_text)
+        assert f"{pair.server4}@853(UDP)" in done.stdout and ";; ERROR: update failed with error 'SERVFAIL'\n" in done.stderr
+        done = knsupdate("-Q", "-P", base64.b64encode(bytes(32)).decode(), script=script, namespace=pair.client)
+        assert done.returncode == 1 and ";; ERROR: the update wasn't sent\n" in done.stderr
 
 
 # ---- What comes late, or isn't the answer ----

@@ -11,6 +11,8 @@ import struct
 import threading
 import time
 
+from .tls import framed, read_query
+
 TTL = 300
 
 
@@ -488,38 +490,18 @@ class ScriptedServer:
             self.connections += 1
             threading.Thread(target=self.talk, args=(conn,), daemon=True).start()
 
-    @staticmethod
-    def receive(conn, length):
-        data = b""
-        while len(data) < length:
-            more = conn.recv(length - len(data))
-            if not more:
-                return None
-            data += more
-        return data
-
     def talk(self, conn):
         with conn:
             try:
                 while True:
-                    head = self.receive(conn, 2)
-                    wire = head and self.receive(conn, struct.unpack("!H", head)[0])
-                    if not wire:
-                        return
+                    wire = read_query(conn)
                     self.received.append(("TCP", wire))
                     replies, is_closed = answer(wire, True)
                     for delay, reply in replies:
                         time.sleep(delay)    # what the name asks for
-                        framed = struct.pack("!H", len(reply)) + reply
-                        conn.sendall(framed[:len(framed) // 2] if is_closed else framed)
+                        message = framed(reply)
+                        conn.sendall(message[:len(message) // 2] if is_closed else message)
                     if is_closed or b"then-close" in wire:     # half a reply, or a whole one
                         return
-            except OSError:
+            except (OSError, EOFError):
                 return
-
-
-if __name__ == "__main__":
-    import sys
-    server = ScriptedServer(*(sys.argv[1:2] or ["127.0.0.1"]), *map(int, sys.argv[2:3]))
-    print(server.port, flush=True)
-    threading.Event().wait()

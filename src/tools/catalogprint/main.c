@@ -196,6 +196,6 @@ int main(int argc, char **argv)
 			catalogprint_error("%s", error);
 		}
 	}
-	bool is_written = fflush(stdout) == 0 && !ferror(stdout);
+	bool is_written = sys_file_end_output();
 	return is_good && is_written ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -156,7 +156,7 @@ int main(int argc, char **argv)
 	if (verdict == OPTIONS_RUN) {
 		is_good = knotc_run(&params, argc - optind, argv + optind);
 	}
-	if (fflush(stdout) != 0 || ferror(stdout)) {
+	if (!sys_file_end_output()) {
 		fputs("error: failed to write to standard output\n", stderr);
 		is_good = false;
 	}

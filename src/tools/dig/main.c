@@ -514,7 +514,8 @@ int main(int argc, char **argv)
 			break;
 		}
 	}
+	is_good &= lookup_traces_close(&lookup);
 	is_good &= lookup_done(&lookup);
-	is_good &= fflush(stdout) == 0 && !ferror(stdout);
+	is_good &= sys_file_end_output();
 	return is_good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -217,6 +217,6 @@ int main(int argc, char **argv)
 		is_good = host_run(&host, argc - optind, argv + optind);
 	}
 	is_good &= lookup_done(&lookup);
-	is_good &= fflush(stdout) == 0 && !ferror(stdout);
+	is_good &= sys_file_end_output();
 	return is_good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -437,6 +437,6 @@ int main(int argc, char **argv)
 	} else if (options == OPTIONS_RUN) {
 		is_good = journalprint_run(&params);
 	}
-	bool is_written = fflush(stdout) == 0 && !ferror(stdout);
+	bool is_written = sys_file_end_output();
 	return is_good && is_written ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -95,9 +95,10 @@ static void gun_choose_addresses(gun_t *gun, gun_interface_t *interface)
 	}
 	store_be32(interface->base + 12, low);
 	/* TCP: there is a place for each connection that ports and addresses allow. */
-	uint64_t max = o->protocol == PROTOCOL_UDP   ? GUN_ADDRESSES_MAX
-		       : o->protocol == PROTOCOL_TCP ? GUN_TCP_ADDRESSES_MAX
-						     : 1;
+	static const uint32_t most[] = {
+		[PROTOCOL_UDP] = GUN_ADDRESSES_MAX, [PROTOCOL_TCP] = GUN_TCP_ADDRESSES_MAX, [PROTOCOL_QUIC] = 1
+	};
+	const uint32_t max = most[o->protocol];
 	gun->plan.addresses = (uint32_t)(count < max ? count : max);
 }
 

@@ -86,7 +86,7 @@ static bool main_report(const gun_t *gun, main_samples_t *s)
 	report_wrong(gun, stdout);
 	bool is_good = gun->options->latency_file == NULL ||
 		       report_latency_file(gun->options->latency_file, &s->now.latency);
-	if (fflush(stdout) != 0 || ferror(stdout)) {
+	if (!sys_file_end_output()) {
 		fprintf(stderr, "error: failed to write the report (%s)\n", strerror(errno));
 		is_good = false;
 	}
@@ -127,6 +127,6 @@ int main(int argc, char **argv)
 	options_verdict_t verdict = options_parse(argc, argv, &options);
 	bool is_good = verdict == OPTIONS_DONE || (verdict == OPTIONS_RUN && main_run(&options));
 	options_free(&options);
-	bool is_written = fflush(stdout) == 0 && !ferror(stdout);
+	bool is_written = sys_file_end_output();
 	return is_good && is_written ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -328,8 +328,7 @@ static void conn_free(quic_client_t *q, conn_t *c)
 static void conn_lose_queries(quic_client_t *q, conn_t *c)
 {
 	for (unsigned i = 0; i < c->query_count; i++) {
-		(void)flight_give_up(&q->worker->flight, c->queries[i].number);
-		worker_add(&q->worker->counts.refused, 1);
+		worker_lose(q->worker, c->queries[i].number);
 	}
 	c->query_count = 0;
 }
@@ -479,8 +478,7 @@ static void conn_take(quic_client_t *q, conn_t *c, const transport_event_t *even
 	}
 	conn_query_t *query = conn_find_query(c, event->stream);
 	if (query != NULL) { /* the stream is over, and had no answer */
-		(void)flight_give_up(&q->worker->flight, query->number);
-		worker_add(&q->worker->counts.refused, 1);
+		worker_lose(q->worker, query->number);
 		conn_finish_query(q, c, query, now_ns);
 	}
 }
@@ -535,10 +533,9 @@ void quic_client_receive(quic_client_t *q, uint32_t port, knot_bytes_t datagram,
 	conn_handle(q, c, now_ns);
 }
 
-void quic_client_refuse(quic_client_t *q, uint32_t port, uint64_t now_ns)
+void quic_client_refuse(quic_client_t *q, uint32_t port)
 {
 	const uint32_t index = port < q->params.ports ? q->port_conns[port] : NONE;
-	(void)now_ns;
 	if (index != NONE && !q->conns[index].is_over) {
 		worker_add(&q->worker->counts.reset, 1);
 		conn_end(q, &q->conns[index]);
@@ -589,8 +586,7 @@ static void conn_expire_queries(quic_client_t *q, conn_t *c, uint64_t now_ns)
 		conn_query_t *query = &c->queries[i];
 		bool is_late = now_ns - query->sent_ns > q->worker->plan->timeout_ns && query->transfer.records == 0;
 		if (is_late) {
-			(void)flight_give_up(&q->worker->flight, query->number);
-			worker_add(&q->worker->counts.refused, 1);
+			worker_lose(q->worker, query->number);
 			transport_cancel(c->t, query->stream);
 			conn_finish_query(q, c, query, now_ns);
 		}

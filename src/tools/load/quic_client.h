@@ -46,7 +46,7 @@ bool quic_client_next(quic_client_t *client, uint64_t now_ns);
 void quic_client_receive(quic_client_t *client, uint32_t port, knot_bytes_t datagram, uint64_t now_ns);
 
 /** The system says that nobody listens there (ICMP). */
-void quic_client_refuse(quic_client_t *client, uint32_t port, uint64_t now_ns);
+void quic_client_refuse(quic_client_t *client, uint32_t port);
 
 /** The next datagram to be sent; false: none now. *ret_len: of what was written to bytes. */
 bool quic_client_send(quic_client_t *client, uint64_t now_ns, uint8_t bytes[static QUIC_CLIENT_DATAGRAM_MAX],

@@ -306,9 +306,9 @@ static void nobody_listens(void **state)
 	(void)state;
 	start(MODE_NORMAL, PORTS);
 	assert_true(quic_client_next(client, now_ns));
-	quic_client_refuse(client, 0, now_ns);
-	quic_client_refuse(client, 1, now_ns);     /* no connection has it */
-	quic_client_refuse(client, PORTS, now_ns); /* no port */
+	quic_client_refuse(client, 0);
+	quic_client_refuse(client, 1);     /* no connection has it */
+	quic_client_refuse(client, PORTS); /* no port */
 	(void)exchange();
 	assert_int_equal(worker.counts.reset, 1);
 	assert_int_equal(worker.counts.refused, 1);

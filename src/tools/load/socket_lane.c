@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -70,4 +72,61 @@ bool socket_lane_allow(lane_t *lane, unsigned count)
 			"%llu open files are needed, ulimit -n allows %llu; use fewer --clients",
 			(unsigned long long)wanted, (unsigned long long)limit.rlim_cur);
 	return false;
+}
+
+static bool socket_ports_add(lane_t *lane, socket_ports_t *ports)
+{
+	int fd = socket_lane_open(lane, SOCK_DGRAM);
+	struct epoll_event event = { .events = EPOLLIN, .data.u32 = ports->count };
+	if (fd < 0) {
+		if (errno == EAGAIN) {
+			snprintf(lane->error, sizeof(lane->error), "no port for socket %u, use fewer --clients",
+					ports->count);
+		}
+		return false;
+	}
+	ports->fds[ports->count++] = fd;
+	if (epoll_ctl(ports->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0) {
+		snprintf(lane->error, sizeof(lane->error), "can't poll (%s)", strerror(errno));
+		return false;
+	}
+	return true;
+}
+
+bool socket_ports_open(lane_t *lane, socket_ports_t *ret_ports)
+{
+	const unsigned wanted = lane->gun->clients;
+	*ret_ports = (socket_ports_t){ .epoll_fd = epoll_create1(EPOLL_CLOEXEC),
+		.fds = calloc(wanted, sizeof(*ret_ports->fds)) };
+	if (ret_ports->epoll_fd < 0 || ret_ports->fds == NULL) {
+		snprintf(lane->error, sizeof(lane->error), "can't poll (%s)", strerror(errno));
+		return false;
+	}
+	bool is_good = socket_lane_allow(lane, wanted);
+	while (is_good && ret_ports->count < wanted) {
+		is_good = socket_ports_add(lane, ret_ports);
+	}
+	return is_good;
+}
+
+void socket_ports_close(socket_ports_t *ports)
+{
+	for (unsigned i = 0; i < ports->count; i++) {
+		close(ports->fds[i]);
+	}
+	if (ports->epoll_fd >= 0) {
+		close(ports->epoll_fd);
+	}
+	free(ports->fds);
+}
+
+unsigned socket_lane_wait(int epoll_fd, uint64_t sleep_ns, struct epoll_event *ret_events, unsigned max)
+{
+	if (sleep_ns > 0) { /* epoll_wait() knows milliseconds only */
+		struct pollfd pfd = { .fd = epoll_fd, .events = POLLIN };
+		const struct timespec limit = { (time_t)(sleep_ns / 1000000000), (long)(sleep_ns % 1000000000) };
+		(void)ppoll(&pfd, 1, &limit, NULL);
+	}
+	int ready = epoll_wait(epoll_fd, ret_events, (int)max, 0);
+	return ready > 0 ? (unsigned)ready : 0;
 }

@@ -7,7 +7,6 @@
 #include "src/tools/load/socket_lane.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,8 +89,7 @@ static void socket_tcp_fail(tcp_t *t, uint32_t index, bool is_reset)
 	tcp_conn_t *c = &t->conns[index];
 	if (!c->is_idle) {
 		t->busy--;
-		(void)flight_give_up(&w->flight, c->number);
-		worker_add(&w->counts.refused, 1);
+		worker_lose(w, c->number);
 	}
 	worker_add(&w->counts.reset, is_reset);
 	if (c->is_idle) { /* out of the list of idle ones */
@@ -296,16 +294,11 @@ static void socket_tcp_handle(tcp_t *t, const struct epoll_event *event)
 static unsigned socket_tcp_receive(tcp_t *t, uint64_t sleep_ns)
 {
 	struct epoll_event events[EVENTS_MAX];
-	if (sleep_ns > 0) {
-		struct pollfd pfd = { .fd = t->epoll_fd, .events = POLLIN };
-		const struct timespec limit = { (time_t)(sleep_ns / 1000000000), (long)(sleep_ns % 1000000000) };
-		(void)ppoll(&pfd, 1, &limit, NULL);
-	}
-	int ready = epoll_wait(t->epoll_fd, events, EVENTS_MAX, 0);
-	for (int i = 0; i < ready; i++) {
+	unsigned ready = socket_lane_wait(t->epoll_fd, sleep_ns, events, EVENTS_MAX);
+	for (unsigned i = 0; i < ready; i++) {
 		socket_tcp_handle(t, &events[i]);
 	}
-	return ready > 0 ? (unsigned)ready : 0;
+	return ready;
 }
 
 /* Connections whose query was given up make room for others; a few at a time. */

@@ -10,23 +10,18 @@
 #include "src/tools/load/socket_lane.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { REPLY_MAX = 4096 + 64, EVENTS_MAX = 64 };
 
 typedef struct {
 	lane_t *lane;
-	int epoll_fd;
-	int *fds; /* owned: gun->clients */
-	unsigned count;
+	socket_ports_t ports;
 	/* To be sent: the messages of a turn, by socket. */
 	uint8_t out[GUN_BATCH_MAX][MESSAGE_MAX + 2];
 	worker_query_t queries[GUN_BATCH_MAX];
@@ -34,42 +29,6 @@ typedef struct {
 	struct mmsghdr headers[GUN_BATCH_MAX];
 	struct iovec vectors[GUN_BATCH_MAX];
 } udp_t;
-
-static bool socket_udp_open(udp_t *u, lane_t *lane)
-{
-	*u = (udp_t){ .lane = lane, .epoll_fd = epoll_create1(EPOLL_CLOEXEC) };
-	u->fds = calloc(lane->gun->clients, sizeof(*u->fds));
-	if (u->fds == NULL || u->epoll_fd < 0 || !socket_lane_allow(lane, lane->gun->clients)) {
-		return false;
-	}
-	for (; u->count < lane->gun->clients; u->count++) {
-		int fd = socket_lane_open(lane, SOCK_DGRAM);
-		if (fd < 0) {
-			if (errno == EAGAIN) {
-				snprintf(lane->error, sizeof(lane->error), "no port for socket %u, use fewer --clients",
-						u->count);
-			}
-			return false;
-		}
-		u->fds[u->count] = fd;
-		struct epoll_event event = { .events = EPOLLIN, .data.u32 = u->count };
-		if (epoll_ctl(u->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0) {
-			close(fd);
-			return false;
-		}
-	}
-	return true;
-}
-
-static void socket_udp_close(udp_t *u)
-{
-	for (unsigned i = 0; i < u->count; i++) {
-		close(u->fds[i]);
-	}
-	free(u->fds);
-	close(u->epoll_fd);
-	free(u);
-}
 
 /* Send those of the turn that belong to one socket. */
 static void socket_udp_send_to(udp_t *u, uint32_t port, const unsigned *which, unsigned count)
@@ -80,7 +39,7 @@ static void socket_udp_send_to(udp_t *u, uint32_t port, const unsigned *which, u
 	}
 	unsigned sent = 0;
 	while (sent < count) {
-		int now = sendmmsg(u->fds[port], u->headers + sent, count - sent, MSG_DONTWAIT);
+		int now = sendmmsg(u->ports.fds[port], u->headers + sent, count - sent, MSG_DONTWAIT);
 		if (now > 0) {
 			sent += (unsigned)now;
 		} else if (errno != ECONNREFUSED && errno != EINTR) {
@@ -126,7 +85,7 @@ static unsigned socket_udp_take(udp_t *u, uint32_t port)
 		u->vectors[i] = (struct iovec){ u->in[i], REPLY_MAX };
 		u->headers[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &u->vectors[i], .msg_iovlen = 1 } };
 	}
-	int got = recvmmsg(u->fds[port], u->headers, GUN_BATCH_MAX, MSG_DONTWAIT, NULL);
+	int got = recvmmsg(u->ports.fds[port], u->headers, GUN_BATCH_MAX, MSG_DONTWAIT, NULL);
 	const uint64_t now_ns = gun_now(u->lane->gun);
 	for (int i = 0; i < got; i++) {
 		const worker_reply_t reply = {
@@ -140,15 +99,9 @@ static unsigned socket_udp_take(udp_t *u, uint32_t port)
 static unsigned socket_udp_receive(udp_t *u, uint64_t sleep_ns)
 {
 	struct epoll_event events[EVENTS_MAX];
-	/* epoll_wait() knows milliseconds only: shorter sleeps are ppoll()'s. */
-	if (sleep_ns > 0) {
-		struct pollfd pfd = { .fd = u->epoll_fd, .events = POLLIN };
-		const struct timespec limit = { (time_t)(sleep_ns / 1000000000), (long)(sleep_ns % 1000000000) };
-		(void)ppoll(&pfd, 1, &limit, NULL);
-	}
-	int ready = epoll_wait(u->epoll_fd, events, EVENTS_MAX, 0);
+	unsigned ready = socket_lane_wait(u->ports.epoll_fd, sleep_ns, events, EVENTS_MAX);
 	unsigned received = 0;
-	for (int i = 0; i < ready; i++) {
+	for (unsigned i = 0; i < ready; i++) {
 		received += socket_udp_take(u, events[i].data.u32);
 	}
 	return received;
@@ -161,7 +114,8 @@ void socket_udp_run(lane_t *lane)
 		snprintf(lane->error, sizeof(lane->error), "not enough memory");
 		return;
 	}
-	bool is_open = socket_udp_open(u, lane);
+	*u = (udp_t){ .lane = lane };
+	bool is_open = socket_ports_open(lane, &u->ports);
 	uint64_t last_ns = gun_now(lane->gun), sleep_ns = 0;
 	while (is_open) {
 		uint64_t now_ns = gun_now(lane->gun);
@@ -176,5 +130,6 @@ void socket_udp_run(lane_t *lane)
 		unsigned received = socket_udp_receive(u, sleep_ns);
 		sleep_ns = sent == 0 && received == 0 ? lane_sleep_ns(lane, gun_now(lane->gun)) : 0;
 	}
-	socket_udp_close(u);
+	socket_ports_close(&u->ports);
+	free(u);
 }

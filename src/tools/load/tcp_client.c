@@ -278,8 +278,7 @@ static void client_reset(tcp_client_t *t, conn_t *c)
 	worker_t *w = t->worker;
 	worker_add(&w->counts.reset, 1);
 	if (c->state == CONN_SYN_SENT || c->state == CONN_QUERY_SENT) {
-		(void)flight_give_up(&w->flight, c->number);
-		worker_add(&w->counts.refused, 1);
+		worker_lose(w, c->number);
 	}
 	client_set_state(t, c, CONN_FREE);
 }
@@ -335,8 +334,7 @@ static void client_take_fin(tcp_client_t *t, conn_t *c, tcp_client_out_t *ret_ou
 	c->ack++;
 	worker_add(&w->counts.closed, 1);
 	if (c->state == CONN_QUERY_SENT) {
-		(void)flight_give_up(&w->flight, c->number);
-		worker_add(&w->counts.refused, 1);
+		worker_lose(w, c->number);
 	}
 	if (c->state == CONN_FIN_SENT) {
 		if (t->mode != MODE_NO_FIN_ACK) {
@@ -436,8 +434,7 @@ bool tcp_client_resend(tcp_client_t *t, uint64_t now_ns, uint8_t *payload, tcp_c
 		}
 		if (c->resent == TCP_CLIENT_RESEND_MAX) {
 			if (c->state != CONN_FIN_SENT) {
-				(void)flight_give_up(&t->worker->flight, c->number);
-				worker_add(&t->worker->counts.refused, 1);
+				worker_lose(t->worker, c->number);
 			}
 			client_set_state(t, c, CONN_FREE);
 			continue;

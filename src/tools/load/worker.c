@@ -138,6 +138,12 @@ void worker_unsend(worker_t *w, const worker_query_t *query)
 	worker_add(&w->steps[worker_step(w, slot->due_ns)].sent, (uint64_t)-1);
 }
 
+void worker_lose(worker_t *w, uint64_t number)
+{
+	(void)flight_give_up(&w->flight, number);
+	worker_add(&w->counts.refused, 1);
+}
+
 /* ---- Receiving ---- */
 
 static void worker_count_reply(worker_t *w, knot_bytes_t message)

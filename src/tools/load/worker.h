@@ -135,6 +135,9 @@ size_t worker_make_again(worker_t *worker, uint64_t number, uint8_t *bytes);
 /** The query just made couldn't be sent. */
 void worker_unsend(worker_t *worker, const worker_query_t *query);
 
+/** The connection or stream of a query is over, and it has no answer. */
+void worker_lose(worker_t *worker, uint64_t number);
+
 typedef struct {
 	uint32_t port, address; /* where it came to, as in worker_query_t */
 	uint64_t now_ns;

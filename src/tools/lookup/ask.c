@@ -580,14 +580,3 @@ bool lookup_run(lookup_t *lookup, const lookup_query_t *query)
 	lookup_flush(lookup);
 	return is_good && !lookup->has_bogus;
 }
-
-bool lookup_done(lookup_t *lookup)
-{
-	lookup_flush(lookup);
-	lookup_end_progress(lookup);
-	lookup_drop_kept(lookup);
-	transport_trust_free(lookup->trust);
-	bool is_traced = lookup_traces_close(lookup);
-	present_text_done(&lookup->out);
-	return is_traced && !lookup->has_failed_output;
-}

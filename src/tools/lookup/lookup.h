@@ -149,7 +149,7 @@ bool lookup_run(lookup_t *lookup, const lookup_query_t *query);
 /** Write what is to be printed. */
 void lookup_flush(lookup_t *lookup);
 
-/** Release; false: some output couldn't be written. */
+/** Release all but dnstap files (trace.h). False: some output couldn't be written. */
 bool lookup_done(lookup_t *lookup);
 
 /* ---- Saying ---- */

@@ -33,8 +33,7 @@ bool lookup_has_edns(const lookup_query_t *query)
 	       (query->padding == LOOKUP_PAD_AUTO && query->padding_block > 0);
 }
 
-/* A random ID or cookie needn't be unpredictable to anybody who can read it, but to all others. */
-static void question_draw(void *ret_bytes, size_t len)
+void lookup_draw(void *ret_bytes, size_t len)
 {
 	if (getrandom(ret_bytes, len, 0) != (ssize_t)len) {
 		abort();
@@ -52,7 +51,7 @@ static knot_err_t question_put_cookie(knot_msg_writer_t *w, const lookup_query_t
 		memcpy(cookie, server_cookie.data, len);
 	} else if (len == 0) {
 		len = LOOKUP_COOKIE_CLIENT_LEN;
-		question_draw(cookie, len);
+		lookup_draw(cookie, len);
 	}
 	memcpy(question->cookie, cookie, LOOKUP_COOKIE_CLIENT_LEN);
 	return knot_msg_put_option(w, KNOT_EDNS_COOKIE, (knot_bytes_t){ cookie, len });
@@ -152,7 +151,7 @@ bool lookup_question_make(const lookup_query_t *query, bool is_encrypted, knot_b
 	question->id = 0;
 	bool has_id = !(query->uses_https && query->uses_tls) && !query->uses_quic; /* RFC 8484 4.1, RFC 9250 4.2.1 */
 	if (has_id) {
-		question_draw(&question->id, sizeof(question->id));
+		lookup_draw(&question->id, sizeof(question->id));
 	}
 	knot_msg_begin(&w, (knot_mut_bytes_t){ question->room, sizeof(question->room) });
 	if (query->name != NULL) {

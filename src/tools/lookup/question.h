@@ -21,5 +21,9 @@ typedef struct {
 bool lookup_question_make(const lookup_query_t *query, bool is_encrypted, knot_bytes_t server_cookie,
 		knot_tsig_chain_t *chain, uint64_t now_s, lookup_question_t *ret_question);
 
+/** Random bytes, for IDs and cookies, which nobody may guess who can't read them. Without a source of them it aborts.
+ */
+void lookup_draw(void *ret_bytes, size_t len);
+
 /** The question's name of a query. False: it isn't one. */
 bool lookup_question_name(const lookup_query_t *query, uint8_t ret_wire[static KNOT_NAME_MAX], knot_name_t *ret_name);

@@ -5,8 +5,8 @@
 #include "src/sys/clock.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -60,3 +60,13 @@ bool lookup_scan_pin(const char *text, uint8_t ret_pin[static TRANSPORT_PIN_LEN]
 	memcpy(ret_pin, pin, TRANSPORT_PIN_LEN);
 	return true;
 }
+
+bool lookup_done(lookup_t *lookup)
+{
+	lookup_flush(lookup);
+	lookup_end_progress(lookup);
+	lookup_drop_kept(lookup);
+	transport_trust_free(lookup->trust);
+	present_text_done(&lookup->out);
+	return !lookup->has_failed_output;
+}

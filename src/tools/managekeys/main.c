@@ -974,11 +974,11 @@ int main(int argc, char **argv)
 	run.has_colour = isatty(STDOUT_FILENO) != 0;
 	while ((c = getopt_long(argc, argv, "c:C:D:t:ejlxXhV::", known, NULL)) != -1) {
 		if (!keymgr_option(c, &run, &status)) {
-			return fflush(stdout) == 0 && !ferror(stdout) ? status : EXIT_FAILURE;
+			return sys_file_end_output() ? status : EXIT_FAILURE;
 		}
 	}
 	bool is_good = keymgr_run(&run, argc - optind, argv + optind);
 	keymgr_close(&run);
-	bool is_written = fflush(stdout) == 0 && !ferror(stdout);
+	bool is_written = sys_file_end_output();
 	return is_good && is_written ? EXIT_SUCCESS : EXIT_FAILURE;
 }

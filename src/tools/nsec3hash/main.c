@@ -4,6 +4,7 @@
  */
 #include "libknot/base/encode.h"
 #include "src/conf/version.h"
+#include "src/sys/file.h"
 #include "src/zone/nsec3_hash.h"
 
 #include <errno.h>
@@ -139,6 +140,6 @@ int main(int argc, char **argv)
 	} else {
 		is_good = nsec3hash_run(&words);
 	}
-	bool is_written = fflush(stdout) == 0 && !ferror(stdout);
+	bool is_written = sys_file_end_output();
 	return is_good && is_written ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -64,10 +64,10 @@ static bool main_set_debug(arguments_t *arguments, const char *value)
 
 static bool main_set_port(arguments_t *arguments, const char *value)
 {
-	uint64_t port;
-	bool is_number = value[strspn(value, "0123456789")] == '\0';
+	uint64_t none; /* of a client's address 0 is any port, but nobody listens there */
+	bool is_port = lookup_is_port(value) && !knot_number_of(value, 0, 0, &none);
 	arguments->session->settings.port = value;
-	return !is_number || knot_number_of(value, 1, UINT16_MAX, &port) ? true : main_fail(arguments, "port", value);
+	return is_port || main_fail(arguments, "port", value);
 }
 
 static bool main_set_retries(arguments_t *arguments, const char *value)
@@ -173,33 +173,39 @@ static bool main_set_tls_keyfile(arguments_t *arguments, const char *value)
 	return true;
 }
 
-/** One option; argument: what it takes, in brackets if it may be left out, NULL: nothing. */
+/** One option. argument: as the help prints it behind the long name. */
 typedef struct {
 	char letter;
-	const char *name, *argument, *doc;
+	const char *name;
+	int takes; /* no_argument ... */
+	const char *argument, *doc;
 	bool (*set)(arguments_t *arguments, const char *value);
 } option_row_t;
 
 static const option_row_t main_options[] = {
-	{ 'T', "tcp", NULL, "Send over TCP.", main_set_tcp },
-	{ 'v', NULL, NULL, "The same, as nsupdate has it.", main_set_tcp },
-	{ 'S', "tls", NULL, "Send over TLS.", main_set_tls },
-	{ 'Q', "quic", NULL, "Send over QUIC.", main_set_quic },
-	{ 'p', "port", "PORT", "Port of servers without one (53; TLS and QUIC: 853).", main_set_port },
-	{ 'r', "retry", "COUNT", "How often to repeat over UDP (3).", main_set_retries },
-	{ 't', "timeout", "SECONDS", "How long to wait for an answer, all in all (12); 0: for ever.",
-			main_set_timeout },
-	{ 'y', "tsig", "[ALG:]NAME:SECRET", "Sign with a TSIG key.", main_set_key },
-	{ 'k', "tsigfile", "FILE", "Sign with the TSIG key in a file.", main_set_keyfile },
-	{ 'H', "hostname", "NAME", "Verify that the server's certificate is NAME's.", main_set_hostname },
-	{ 'P', "pin", "BASE64", "Verify the server by the SHA-256 of its public key.", main_set_pin },
-	{ 'A', "ca", "[FILE]", "Verify the server by CAs in FILE or of the system.", main_set_ca },
-	{ 'E', "certfile", "FILE", "Certificate of the client.", main_set_certfile },
-	{ 'K', "keyfile", "FILE", "Private key of the client's certificate.", main_set_tls_keyfile },
-	{ 's', "sni", "NAME", "Ask for the server NAME.", main_set_sni },
-	{ 'd', "debug", NULL, "Print what is done.", main_set_debug },
-	{ 'h', "help", NULL, "Print this help.", NULL },
-	{ 'V', "version", NULL, "Print the version; -VV how it was built, too.", NULL },
+	{ 'T', "tcp", no_argument, "", "Send over TCP.", main_set_tcp },
+	{ 'v', NULL, no_argument, "", "The same, as nsupdate has it.", main_set_tcp },
+	{ 'S', "tls", no_argument, "", "Send over TLS.", main_set_tls },
+	{ 'Q', "quic", no_argument, "", "Send over QUIC.", main_set_quic },
+	{ 'p', "port", required_argument, " PORT", "Port of servers without one (53; TLS and QUIC: 853).",
+			main_set_port },
+	{ 'r', "retry", required_argument, " COUNT", "How often to repeat over UDP (3).", main_set_retries },
+	{ 't', "timeout", required_argument, " SECONDS",
+			"How long to wait for an answer, all in all (12); 0: for ever.", main_set_timeout },
+	{ 'y', "tsig", required_argument, " [ALG:]NAME:SECRET", "Sign with a TSIG key.", main_set_key },
+	{ 'k', "tsigfile", required_argument, " FILE", "Sign with the TSIG key in a file.", main_set_keyfile },
+	{ 'H', "hostname", required_argument, " NAME", "Verify that the server's certificate is NAME's.",
+			main_set_hostname },
+	{ 'P', "pin", required_argument, " BASE64", "Verify the server by the SHA-256 of its public key.",
+			main_set_pin },
+	{ 'A', "ca", optional_argument, "[=FILE]", "Verify the server by CAs in FILE or of the system.", main_set_ca },
+	{ 'E', "certfile", required_argument, " FILE", "Certificate of the client.", main_set_certfile },
+	{ 'K', "keyfile", required_argument, " FILE", "Private key of the client's certificate.",
+			main_set_tls_keyfile },
+	{ 's', "sni", required_argument, " NAME", "Ask for the server NAME.", main_set_sni },
+	{ 'd', "debug", no_argument, "", "Print what is done.", main_set_debug },
+	{ 'h', "help", no_argument, "", "Print this help.", NULL },
+	{ 'V', "version", optional_argument, "", "Print the version; -VV how it was built, too.", NULL },
 };
 
 static void main_help(void)
@@ -209,15 +215,8 @@ static void main_help(void)
 	for (size_t i = 0; i < KNOT_LEN(main_options); i++) {
 		const option_row_t *row = &main_options[i];
 		char form[64];
-		bool is_optional = row->argument != NULL && row->argument[0] == '[' && row->letter == 'A';
-		const char *joint = row->argument == NULL ? "" : is_optional ? "" : " ";
-		const char *argument = row->argument != NULL ? row->argument : "";
-		if (row->name != NULL) {
-			snprintf(form, sizeof(form), "-%c, --%s%s%s", row->letter, row->name,
-					is_optional ? "[=FILE]" : joint, is_optional ? "" : argument);
-		} else {
-			snprintf(form, sizeof(form), "-%c", row->letter);
-		}
+		snprintf(form, sizeof(form), "-%c%s%s%s", row->letter, row->name != NULL ? ", --" : "",
+				row->name != NULL ? row->name : "", row->argument);
 		printf("  %-30s %s\n", form, row->doc);
 	}
 }
@@ -229,14 +228,12 @@ static void main_print_getopt(
 	size_t count = 0;
 	for (size_t i = 0; i < KNOT_LEN(main_options); i++) {
 		const option_row_t *row = &main_options[i];
-		bool is_optional = row->letter == 'A' || row->letter == 'V'; /* -VV, --version=x: with the build */
-		int takes = is_optional ? optional_argument : row->argument == NULL ? no_argument : required_argument;
 		*letters++ = row->letter;
-		for (int n = 0; n < takes; n++) {
+		for (int n = 0; n < row->takes; n++) {
 			*letters++ = ':';
 		}
 		if (row->name != NULL) {
-			longs[count++] = (struct option){ row->name, takes, NULL, row->letter };
+			longs[count++] = (struct option){ row->name, row->takes, NULL, row->letter };
 		}
 	}
 	*letters = '\0';
@@ -352,11 +349,8 @@ int main(int argc, char **argv)
 	if (is_good && !is_over) {
 		is_good = main_run(&session, argc - optind, argv + optind);
 	}
-	lookup_flush(&session.lookup);
-	transport_trust_free(session.lookup.trust);
-	present_text_done(&session.lookup.out);
 	script_done(&session.script);
-	is_good &= !session.lookup.has_failed_output;
-	is_good &= fflush(stdout) == 0 && !ferror(stdout);
+	is_good &= lookup_done(&session.lookup);
+	is_good &= sys_file_end_output();
 	return is_good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -66,14 +66,18 @@ __attribute__((format(printf, 2, 3))) static script_step_t script_fail(script_t 
 	return SCRIPT_FAULT;
 }
 
+static void script_ignore(script_t *script, knot_str_t data)
+{
+	if (data.len > 0) {
+		snprintf(script->warning, sizeof(script->warning), "ignoring input data '%.*s'", script_shown(data),
+				data.data);
+	}
+}
+
 /* The end of a line that should have no more words: Knot ignores them with a warning, too. */
 static script_step_t script_end(script_t *script, script_line_t *line)
 {
-	knot_str_t more = script_rest(line);
-	if (more.len > 0) {
-		snprintf(script->warning, sizeof(script->warning), "ignoring input data '%.*s'", script_shown(more),
-				more.data);
-	}
+	script_ignore(script, script_rest(line));
 	return SCRIPT_GO_ON;
 }
 
@@ -147,14 +151,6 @@ static void script_host_done(script_host_t *host)
 	*host = (script_host_t){ 0 };
 }
 
-/* A port: a number that can be one, or the name of a service, which is looked up when it is used. */
-static bool script_is_port(const char *text)
-{
-	uint64_t port;
-	bool is_number = text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
-	return is_number ? knot_number_of(text, 0, UINT16_MAX, &port) : text[0] != '\0';
-}
-
 /* NAME [PORT], where the name may have its port as everywhere else: 192.0.2.1@5353, [2001:db8::1]:5353. */
 static script_step_t script_set_host(script_t *script, script_line_t *line, const char *what, script_host_t *host)
 {
@@ -170,7 +166,7 @@ static script_step_t script_set_host(script_t *script, script_line_t *line, cons
 	if (is_good && port.len > 0) {
 		found.host.service = found.text + name.len + 1;
 	}
-	if (!is_good || (found.host.service != NULL && !script_is_port(found.host.service))) {
+	if (!is_good || (found.host.service != NULL && !lookup_is_port(found.host.service))) {
 		free(found.text);
 		return script_fail(script, "failed to parse %s '%.*s%s%.*s'", what, script_shown(name), name.data,
 				port.len > 0 ? " " : "", script_shown(port), port.data);
@@ -287,11 +283,6 @@ static bool script_scan_columns(script_t *script, script_line_t *line, script_re
 	}
 }
 
-static void script_print_type(uint16_t type, char text[static KNOT_TYPE_TEXT_MAX])
-{
-	(void)knot_rrtype_print(type, text);
-}
-
 /* What a line says of a record. may_any: ANY stands for all types. */
 static bool script_scan_record(script_t *script, script_line_t *line, bool may_any, script_record_t *ret_record)
 {
@@ -302,11 +293,23 @@ static bool script_scan_record(script_t *script, script_line_t *line, bool may_a
 	}
 	bool is_any = may_any && ret_record->type == KNOT_TYPE_ANY && ret_record->data.len == 0;
 	if (ret_record->has_type && knot_rrtype_is_meta(ret_record->type) && !is_any) {
-		script_print_type(ret_record->type, type);
+		(void)knot_rrtype_print(ret_record->type, type);
 		(void)script_fail(script, "type %s is never of records in a zone", type);
 		return false;
 	}
 	return true;
+}
+
+/* The same, with a type. */
+static bool script_scan_typed(script_t *script, script_line_t *line, script_record_t *ret_record)
+{
+	if (!script_scan_record(script, line, false, ret_record)) {
+		return false;
+	}
+	if (!ret_record->has_type) {
+		(void)script_fail(script, "failed to parse type '', it is missing");
+	}
+	return ret_record->has_type;
 }
 
 static script_step_t script_add_record(script_t *script, const script_record_t *record, knot_section_t section,
@@ -319,7 +322,7 @@ static script_step_t script_add_record(script_t *script, const script_record_t *
 	if (has_data && knot_rdata_scan(record->type, record->data, origin, (knot_mut_bytes_t){ rdata, sizeof(rdata) },
 					&len, &reason) != KNOT_OK) {
 		char type[KNOT_TYPE_TEXT_MAX];
-		script_print_type(record->type, type);
+		(void)knot_rrtype_print(record->type, type);
 		return script_fail(script, "invalid data of %s '%.*s' (%s)", type, script_shown(record->data),
 				record->data.data, reason);
 	}
@@ -332,11 +335,8 @@ static script_step_t script_add_record(script_t *script, const script_record_t *
 static script_step_t script_add(script_t *script, script_line_t *line)
 {
 	script_record_t record;
-	if (!script_scan_record(script, line, false, &record)) {
+	if (!script_scan_typed(script, line, &record)) {
 		return SCRIPT_FAULT;
-	}
-	if (!record.has_type) {
-		return script_fail(script, "failed to parse type '', it is missing");
 	}
 	uint32_t ttl = record.has_ttl ? record.ttl : script->ttl;
 	return script_add_record(script, &record, (knot_section_t)DRAFT_UPDATE, script->class, ttl, true);
@@ -378,11 +378,7 @@ static script_step_t script_need_any_name(script_t *script, script_line_t *line)
 
 static bool script_scan_rrset(script_t *script, script_line_t *line, script_record_t *ret_record)
 {
-	if (!script_scan_record(script, line, false, ret_record)) {
-		return false;
-	}
-	if (!ret_record->has_type) {
-		(void)script_fail(script, "failed to parse type '', it is missing");
+	if (!script_scan_typed(script, line, ret_record)) {
 		return false;
 	}
 	if (ret_record->has_ttl) {
@@ -398,10 +394,7 @@ static script_step_t script_need_no_rrset(script_t *script, script_line_t *line)
 	if (!script_scan_rrset(script, line, &record)) {
 		return SCRIPT_FAULT;
 	}
-	if (record.data.len > 0) {
-		snprintf(script->warning, sizeof(script->warning), "ignoring input data '%.*s'",
-				script_shown(record.data), record.data.data);
-	}
+	script_ignore(script, record.data);
 	return script_add_record(script, &record, (knot_section_t)DRAFT_PREREQUISITE, KNOT_CLASS_NONE, 0, false);
 }
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The update as a message, and its exchange with a server. */
 #include "src/sys/clock.h"
+#include "src/tools/lookup/question.h"
 #include "src/tools/lookup/servers.h"
 #include "src/tools/lookup/trust.h"
 #include "src/tools/nsupdate/session.h"
-
-#include <stdlib.h>
-#include <sys/random.h>
 
 enum { SEND_UDP_MAX = 512 /* RFC 1035 4.2.1: without EDNS */ };
 
@@ -40,9 +38,7 @@ static bool send_build(session_t *session, knot_msg_writer_t *w, size_t tail)
 static uint16_t send_draw_id(void)
 {
 	uint16_t id;
-	if (getrandom(&id, sizeof(id), 0) != (ssize_t)sizeof(id)) {
-		abort();
-	}
+	lookup_draw(&id, sizeof(id));
 	return id;
 }
 

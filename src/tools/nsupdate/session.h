@@ -12,7 +12,6 @@ typedef struct {
 	script_t script;
 	uint8_t answer[KNOT_MSG_MAX]; /* the last one */
 	size_t answer_len;            /* 0: there was none */
-	bool is_prompt;               /* errors don't end it */
 	bool is_warned;               /* of an update that isn't sent, and no command was run since */
 } session_t;
 

@@ -239,6 +239,6 @@ int main(int argc, char **argv)
 		.thread_count = zonecheck_count_processors() };
 	options_t options = zonecheck_options(argc, argv, &check);
 	bool is_good = options == OPTIONS_DONE || (options == OPTIONS_RUN && zonecheck_run(&check));
-	bool is_written = fflush(stdout) == 0 && !ferror(stdout);
+	bool is_written = sys_file_end_output();
 	return is_good && is_written ? EXIT_SUCCESS : EXIT_FAILURE;
 }

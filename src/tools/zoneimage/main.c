@@ -181,7 +181,7 @@ static bool image_run(const params_t *params, report_t *report, char **names, in
 
 static int image_end_output(void)
 {
-	return fflush(stdout) == 0 && !ferror(stdout) ? EXIT_SUCCESS : EXIT_FAILURE;
+	return sys_file_end_output() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)

@@ -474,6 +474,6 @@ int main(int argc, char **argv)
 	params_t params = { .now_s = (uint64_t)time(NULL) };
 	options_t options = zonesign_options(argc, argv, &params);
 	bool is_good = options == OPTIONS_DONE || (options == OPTIONS_RUN && zonesign_run(&params));
-	bool is_written = fflush(stdout) == 0 && !ferror(stdout);
+	bool is_written = sys_file_end_output();
 	return is_good && is_written ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """kxdpgun over QUIC: with Debian's knotd, and its kxdpgun beside ours, over AF_XDP; over sockets with a scripted server whose faults must all be found."""
 import contextlib
+import dataclasses
 import json
+import pathlib
 import re
 import subprocess
 
 import pytest
 
+from harness.quic_knot import ZONE, many_names, quic_knot
 from harness.server import BUILD
 from harness.tls import Pki
 from harness.waiting import PATIENCE, wait_until
@@ -17,56 +20,24 @@ from test_load_xdp import layout
 pytestmark = [pytest.mark.ours, pytest.mark.core]
 SERVER = str(BUILD / "tests/exchange/quic_server")
 DEBIAN = "/usr/sbin/kxdpgun"
-ZONE = "example. 3600 SOA a.example. b.example. 1 2 3 4 5\nexample. 3600 NS a.example.\na.example. 3600 A 192.0.2.3\n"
 NAMES = 50
 
 
 # ---- Over AF_XDP: Debian's knotd, which has QUIC there ----
 
+@dataclasses.dataclass
 class Knot:
-    """Debian's knotd in the server's namespace."""
-
-    def __init__(self, directory, pair):
-        self.zone = directory / "example.zone"
-        self.queries = directory / "queries"
-        self.log = directory / "log"
-        self.zone.write_text(ZONE + "".join(f"n{i}.example. 3600 A 192.0.2.{i % 256}\n" for i in range(100)))
-        self.queries.write_text("a.example A\nnx.example A\nexample SOA D\nn7.example A E\n")
-        for name in ("run", "db"):
-            (directory / name).mkdir()
-        (directory / "knot.conf").write_text(f"""
-server:
-  rundir: {directory}/run
-  listen: {pair.server4}@5300
-xdp:
-  listen: {pair.server_if}@53
-  quic: on
-log:
-  - target: stdout
-    any: info
-database:
-  storage: {directory}/db
-acl:
-  - id: any
-    action: transfer
-zone:
-  - domain: example
-    file: {self.zone}
-    acl: any
-""")
-        self.command = ["nsenter", f"--net=/run/netns/{pair.server}", "/usr/sbin/knotd", "-c", str(directory / "knot.conf")]
+    zone: pathlib.Path
+    queries: pathlib.Path
 
 
 @pytest.fixture
 def knot(directory, pair):
-    daemon = Knot(directory, pair)
-    with open(daemon.log, "w", encoding="utf-8") as log, subprocess.Popen(daemon.command, stdout=log, stderr=log) as process:
-        try:
-            wait_until(lambda: "loaded, serial" in daemon.log.read_text(), lambda: daemon.log.read_text())
-            yield daemon
-        finally:
-            process.terminate()
-            process.wait(20 * PATIENCE)
+    with quic_knot(directory, pair, many_names(100)) as log:
+        wait_until(lambda: "loaded, serial" in log.read_text(), log.read_text)
+        daemon = Knot(directory / "example.zone", directory / "queries")
+        daemon.queries.write_text("a.example A\nnx.example A\nexample SOA D\nn7.example A E\n")
+        yield daemon
 
 
 def shoot_knot(knot, pair, *arguments, **options):

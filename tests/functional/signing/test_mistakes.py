@@ -50,7 +50,7 @@ def test_key_database_is_lost(make_knotd):
     daemon.stop()
     shutil.move(keys, daemon.dir / "kept")
     daemon.start()
-    daemon.wait_log("guard rail, new version not published .the key database has no keys of the zone, which is served signed: restore them, or new ones are made., "
+    daemon.wait_log("guard rail, new version not published .the key database has no keys of the zone, which is served signed: restore them, or let new ones be made., "
                     "force overrides")
     refuse(daemon, "the key database has no keys of the zone")
     assert key_list(daemon) == []
@@ -140,14 +140,14 @@ def test_no_records_of_offline_keys(make_knotd):
 # ---- What others hold ----
 
 LOCK = """
-import ctypes, sys, time
+import ctypes, sys
 lmdb = ctypes.CDLL("liblmdb.so.0")
 env, txn = ctypes.c_void_p(), ctypes.c_void_p()
 assert lmdb.mdb_env_create(ctypes.byref(env)) == 0
 assert lmdb.mdb_env_open(env, sys.argv[1].encode(), 0x200000, 0o660) == 0
 assert lmdb.mdb_txn_begin(env, None, 0, ctypes.byref(txn)) == 0
 print("locked", flush=True)
-time.sleep(600)
+sys.stdin.read()
 """
 
 
@@ -178,7 +178,7 @@ def test_key_database_is_locked(make_knotd):
     """By a keymgr that was stopped: signing waits and says so, other zones go on, and it goes on by itself."""
     daemon = make_knotd()
     start_three(daemon)
-    with subprocess.Popen([sys.executable, "-c", LOCK, str(daemon.dir / "db" / "keys")], stdout=subprocess.PIPE) as holder:
+    with subprocess.Popen([sys.executable, "-c", LOCK, str(daemon.dir / "db" / "keys")], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         try:
             assert holder.stdout.readline() == b"locked\n"
             for name in ("one", "two"):
