@@ -88,12 +88,27 @@ void server_look_at_clock(server_t *server)
 	}
 }
 
-uint64_t clock_hold_s(server_t *server, uint64_t hold_s)
+void clock_note_expired(server_t *server, zone_t *zone)
 {
 	sys_mutex_lock(&server->jobs.lock);
-	uint64_t jumped_ms = server->jumped_ms, past_s = (sys_clock_ms() - jumped_ms) / 1000;
+	entry_of(zone)->had_expired = true;
+	server->expired_ms = sys_clock_ms();
 	sys_mutex_unlock(&server->jobs.lock);
-	return jumped_ms != 0 && past_s < hold_s ? hold_s - past_s : 0;
+}
+
+static uint64_t clock_rest_s(uint64_t then_ms, uint64_t hold_s)
+{
+	uint64_t past_s = (sys_clock_ms() - then_ms) / 1000;
+	return past_s < hold_s ? hold_s - past_s : 0;
+}
+
+uint64_t clock_hold_s(server_t *server, zone_t *zone, uint64_t hold_s)
+{
+	sys_mutex_lock(&server->jobs.lock);
+	uint64_t jump_s = server->jumped_ms != 0 ? clock_rest_s(server->jumped_ms, hold_s) : 0;
+	uint64_t expired_s = entry_of(zone)->had_expired ? clock_rest_s(server->expired_ms, hold_s) : 0;
+	sys_mutex_unlock(&server->jobs.lock);
+	return jump_s > expired_s ? jump_s : expired_s;
 }
 
 /* ---- Clocks that are behind ---- */

@@ -29,5 +29,11 @@ clock_signed_t clock_read_signed(const zone_contents_t *served, const keys_set_t
 bool clock_is_behind(const clock_signed_t *signed_at, const keys_set_t *set, bool is_automatic, uint64_t now_s,
 		uint64_t *ret_then_s);
 
-/** For how many seconds from now keys must not be rolled, as the clock has jumped not longer than hold_s ago. */
-uint64_t clock_hold_s(server_t *server, uint64_t hold_s) SYS_EXCLUDES(server->jobs.lock);
+/** That the signatures that the zone is served with had expired when this process saw them first. */
+void clock_note_expired(server_t *server, zone_t *zone) SYS_EXCLUDES(server->jobs.lock);
+
+/**
+ * For how many seconds from now the zone's keys must not be rolled, as the clock has jumped, or the zone's signatures
+ * were found expired, not longer than hold_s ago.
+ */
+uint64_t clock_hold_s(server_t *server, zone_t *zone, uint64_t hold_s) SYS_EXCLUDES(server->jobs.lock);

@@ -41,6 +41,7 @@ struct zone_entry {
 	bool is_signed : 1;     /* this process has made or verified the signatures of the contents */
 	bool is_proven : 1;     /* this process has proven the signatures of the contents, or those of all before */
 	bool has_keys : 1;      /* this process has proven all private keys of the zone */
+	bool had_expired : 1;   /* this process found the signatures of the contents expired */
 	bool is_behind : 1;     /* the journal can't be read: the contents lack what only it may have */
 };
 

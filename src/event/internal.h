@@ -68,6 +68,7 @@ struct server {
 	faults_t faults SYS_GUARDED_BY(jobs.lock);           /* reasons of zones whose last job failed */
 	sys_jump_t jump SYS_GUARDED_BY(jobs.lock);           /* of the wall clock */
 	uint64_t jumped_ms SYS_GUARDED_BY(jobs.lock);        /* when it did so last by hours; 0: never */
+	uint64_t expired_ms SYS_GUARDED_BY(jobs.lock);       /* when an entry's had_expired was set last */
 	uint64_t refusals SYS_GUARDED_BY(jobs.lock);         /* versions that a guard rail held back */
 	uint64_t unproven SYS_GUARDED_BY(jobs.lock);         /* versions that aren't validly signed */
 	compaction_t *compactions SYS_GUARDED_BY(jobs.lock); /* owned: a list */

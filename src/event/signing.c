@@ -245,10 +245,13 @@ static knot_err_t signing_check_clock(signing_t *signing, bool is_forced)
 	bool is_new = !entry_of(signing->zone)->is_signed;
 	sys_mutex_unlock(&signing->server->jobs.lock);
 	bool has_expired = signed_at.is_known && signed_at.expires_s <= now_s;
+	if (is_new && has_expired) {
+		clock_note_expired(signing->server, signing->zone);
+	}
 	if (signing->is_full && is_new && has_expired) {
 		signing_log_expired(&signing->env, signed_at.expires_s, memory_s);
 	}
-	signing->rolls_after_s = is_new && has_expired ? memory_s : clock_hold_s(signing->server, memory_s);
+	signing->rolls_after_s = clock_hold_s(signing->server, signing->zone, memory_s);
 	return KNOT_OK;
 }
 

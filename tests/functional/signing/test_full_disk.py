@@ -22,7 +22,7 @@ def start_on(daemon, disk, folder, is_split):
     if is_split:
         (daemon.dir / "private").mkdir()
         (disk / folder / "keys").symlink_to(daemon.dir / "private")
-    start(daemon, ["propagation-delay: 0", "dnskey-ttl: 1", "zone-max-ttl: 60"])
+    start(daemon, ["propagation-delay: 1h", "dnskey-ttl: 1", "zone-max-ttl: 60"])
 
 
 @pytest.mark.parametrize("folder, is_split", [("keys", False), ("keys", True), ("journal", False)])
