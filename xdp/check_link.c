@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The interface: what it is, what its driver can, and what is set in a way that XDP doesn't like. */
 #include "xdp/check_rows.h"
+#include "xdp/features.h"
 
 #include <arpa/inet.h>
 #include <bpf/bpf.h>

@@ -30,13 +30,3 @@ typedef void (*check_fn_t)(check_t *check);
 /** Rows of the parts, in the order of the output. */
 extern const check_fn_t kxdp_check_host[], kxdp_check_link[];
 extern const size_t kxdp_check_host_count, kxdp_check_link_count;
-
-/** XDP features as the kernel tells them (netdev family of generic netlink, Linux 6.3). */
-typedef struct {
-	bool native;
-	bool redirect;
-	bool zero_copy;
-} kxdp_features_t;
-
-/** False: the kernel doesn't tell. features.c. */
-bool kxdp_features_query(unsigned ifindex, kxdp_features_t *ret_features);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* XDP features of a device from the generic netlink family "netdev". Numbers are those of linux/netdev.h (6.3), which
  * the distributions' headers don't have yet. */
-#include "xdp/check_rows.h"
+#include "xdp/features.h"
 
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@ enum {
 	NETDEV_XDP_FEATURES = 3,
 	FEATURE_BASIC = 1,
 	FEATURE_REDIRECT = 2,
+	FEATURE_TRANSMIT = 4,
 	FEATURE_ZERO_COPY = 8,
 	MESSAGE_LEN_MAX = 4096,
 };
@@ -95,6 +97,7 @@ bool kxdp_features_query(unsigned ifindex, kxdp_features_t *ret_features)
 		*ret_features = (kxdp_features_t){
 			.native = (bits & FEATURE_BASIC) != 0,
 			.redirect = (bits & FEATURE_REDIRECT) != 0,
+			.transmit = (bits & FEATURE_TRANSMIT) != 0,
 			.zero_copy = (bits & FEATURE_ZERO_COPY) != 0,
 		};
 	}

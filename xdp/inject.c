@@ -3,6 +3,7 @@
 
 #include "xdp/bpf/embed.h"
 #include "xdp/bpf/send.h"
+#include "xdp/features.h"
 #include "xdp/iface.h"
 
 #include <assert.h>
@@ -59,6 +60,12 @@ static knot_err_t injector_open_steps(kxdp_injector_t *j, unsigned ifindex, kxdp
 	}
 	j->control->ifindex = ifindex;
 	return KNOT_OK;
+}
+
+bool kxdp_injector_is_ready(unsigned ifindex)
+{
+	kxdp_features_t features;
+	return kxdp_features_query(ifindex, &features) && features.transmit;
 }
 
 knot_err_t kxdp_injector_open(

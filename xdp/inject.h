@@ -18,6 +18,9 @@
 
 typedef struct kxdp_injector kxdp_injector_t;
 
+/** True if the kernel says that the device sends what is redirected to it now (Linux 6.3; false before). */
+bool kxdp_injector_is_ready(unsigned ifindex);
+
 /** KNOT_ENOTSUP: the kernel can't; KNOT_EPERM. */
 KNOT_MUST_USE knot_err_t kxdp_injector_open(
 		unsigned ifindex, const char *ifname, kxdp_injector_t **ret_injector, kxdp_fault_t *ret_fault);

@@ -3,7 +3,7 @@
 """Our load generator beside Debian's kxdpgun, in turns over the same link and server, and whether its latencies are true.
 
 A veth pair joins two network namespaces; Bowline serves over AF_XDP, with one CPU, the generators have the other. Loads:
-  udp      as many queries as go; also with --verify, and with replies dropped in the kernel (-r)
+  udp      as many queries as go; also with --verify, through AF_XDP sockets only (-m copy), and with replies dropped in the kernel (-r)
   paced    queries at a rate that the server answers, so that each has a reply to be matched, timed and verified
   connect  TCP, a connection per query, at a rate that both keep
   flood    TCP, as many connections as go
@@ -27,13 +27,13 @@ from harness.server import BUILD
 
 OURS, DEBIAN = str(BUILD / "src" / "tools" / "kxdpgun"), "/usr/sbin/kxdpgun"
 MOST = 5_000_000
-INJECT = ["-m", "inject"]
+COPY = ["-m", "copy"]
 GENERATORS = {
-    "udp": {"ours": (OURS, []), "debian": (DEBIAN, []), "ours, verify": (OURS, ["--verify", "ZONE"]), "ours, inject": (OURS, INJECT),
-            "ours, inject, verify": (OURS, [*INJECT, "--verify", "ZONE"]), "ours, inject, drop": (OURS, [*INJECT, "-r"]), "debian, drop": (DEBIAN, ["-r"])},
+    "udp": {"ours": (OURS, []), "debian": (DEBIAN, []), "ours, verify": (OURS, ["--verify", "ZONE"]), "ours, copy": (OURS, COPY),
+            "ours, copy, verify": (OURS, [*COPY, "--verify", "ZONE"]), "ours, drop": (OURS, ["-r"]), "debian, drop": (DEBIAN, ["-r"])},
     "paced": {"ours": (OURS, []), "debian": (DEBIAN, []), "ours, verify": (OURS, ["--verify", "ZONE"])},
     "connect": {"ours": (OURS, ["-T"]), "debian": (DEBIAN, ["-T"])},
-    "flood": {"ours": (OURS, ["-T"]), "debian": (DEBIAN, ["-T"]), "ours, inject": (OURS, [*INJECT, "-T"])},
+    "flood": {"ours": (OURS, ["-T"]), "debian": (DEBIAN, ["-T"]), "ours, copy": (OURS, [*COPY, "-T"])},
 }
 PAUSE = {"rate": 50_000, "pause_ms": 100, "period_ms": 1000}
 

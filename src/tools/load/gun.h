@@ -74,6 +74,9 @@ struct gun {
 /** Nanoseconds since the start. */
 uint64_t gun_now(const gun_t *gun);
 
+/** How XDP is used, for reports, once queues are open: kxdp_iface_mode_text(), or "native/inject". Static. */
+const char *gun_mode_text(const gun_t *gun);
+
 /** What a lane's thread runs. */
 void xdp_udp_run(lane_t *lane);
 void xdp_tcp_run(lane_t *lane);

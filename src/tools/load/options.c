@@ -158,12 +158,13 @@ static bool options_read_xdp_mode(const char *text, options_t *o)
 	static const struct {
 		const char *name;
 		int mode;
-		bool copy, inject;
+		bool copy;
+		options_inject_t inject;
 	} rows[] = {
-		{ "auto", KXDP_MODE_AUTO, false, false },
-		{ "copy", KXDP_MODE_AUTO, true, false },
-		{ "generic", KXDP_MODE_EMULATED, true, false },
-		{ "inject", KXDP_MODE_NATIVE, false, true },
+		{ "auto", KXDP_MODE_AUTO, false, INJECT_WHERE_FASTER },
+		{ "copy", KXDP_MODE_AUTO, true, INJECT_NEVER },
+		{ "generic", KXDP_MODE_EMULATED, true, INJECT_NEVER },
+		{ "inject", KXDP_MODE_NATIVE, false, INJECT_ALWAYS },
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (strcmp(text, rows[i].name) == 0) {
@@ -546,6 +547,7 @@ options_verdict_t options_parse(int argc, char **argv, options_t *o)
 		.duration_s = 5,
 		.mode = MODE_NORMAL,
 		.qps = 1000,
+		.inject = INJECT_WHERE_FASTER,
 		.cpu_step = 1,
 		.local_prefix = -1,
 		.edns_size = 1232,

@@ -29,6 +29,13 @@ typedef enum {
 	MODE_REUSE = 'R',      /* keep connections for further queries */
 } mode_t_load;
 
+/** Whether frames are sent by a program in the kernel (xdp/inject.h). */
+typedef enum {
+	INJECT_WHERE_FASTER, /* at rates near those that a socket without zero copy reaches, if the device can */
+	INJECT_NEVER,
+	INJECT_ALWAYS,
+} options_inject_t;
+
 typedef enum { QUERIES_TEXT, QUERIES_BINARY, QUERIES_PCAP } queries_format_t;
 
 typedef struct {
@@ -62,7 +69,7 @@ typedef struct {
 	uint16_t edns_size;
 	int xdp_mode; /* kxdp_mode_t */
 	bool xdp_copy;
-	bool inject;
+	options_inject_t inject;
 	const char *qlog_dir;
 	bool json;
 	uint32_t stats_ms;  /* 0: none */

@@ -73,7 +73,7 @@ void report_header(const gun_t *gun, FILE *out)
 		fprintf(out, "%s%s", i > 0 ? "," : "", gun->interfaces[i].route.ifname);
 	}
 	fprintf(out, ", XDP threads %u, %s%s, %s mode\n", gun->lane_count, report_protocol(gun), mode,
-			kxdp_iface_mode_text(gun->interfaces[0].iface));
+			gun_mode_text(gun));
 }
 
 void report_threads(const gun_t *gun, FILE *out)

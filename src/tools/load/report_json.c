@@ -55,7 +55,7 @@ void report_json_header(const gun_t *gun, FILE *out)
 	} else {
 		knot_json_text(&json, "transport", "xdp");
 		knot_json_text(&json, "interface", gun->interfaces[0].route.ifname);
-		knot_json_text(&json, "mode", kxdp_iface_mode_text(gun->interfaces[0].iface));
+		knot_json_text(&json, "mode", gun_mode_text(gun));
 	}
 	knot_json_close(&json);
 	json_end(&json, out);

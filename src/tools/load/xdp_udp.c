@@ -86,6 +86,9 @@ void xdp_udp_run(lane_t *lane)
 			kxdp_flush(lane->queue);
 		}
 		lane_yield(lane);
+		if (phase == LANE_RECEIVES && lane->has_sender && kxdp_injector_waiting(lane->injector) == 0) {
+			lane_stop_sender(lane); /* nothing more is sent */
+		}
 		if (sent == 0 && received == 0 &&
 				!xdp_lane_wait(lane, timer_fd, lane_sleep_ns(lane, gun_now(lane->gun)))) {
 			break;

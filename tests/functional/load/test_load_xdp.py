@@ -173,6 +173,22 @@ def test_text_is_that_of_debian(server, pair, arguments):
     assert all(re.match(r"matched: |latency: |send delay: |segments sent again: |truncated replies: |lost connections: ", line) for line in ours[len(theirs):])
 
 
+def mode_of(pair, server, rate, *arguments):
+    """By the first line of a run of some milliseconds."""
+    text = gun.run(*arguments, "-t", "0.02", "-Q", rate, queries=server.queries, target=pair.server4, namespace=pair.client).stdout
+    return re.search(r", (\S+) mode$", text, re.MULTILINE).group(1)
+
+
+def test_how_frames_are_sent(server, pair):
+    """By the queue at rates that it keeps without zero copy, injected above, unless the user or the other end of the link wants otherwise."""
+    assert mode_of(pair, server, 250000) == "native/copy"
+    assert mode_of(pair, server, 250001) == mode_of(pair, server, 250001, "-T") == mode_of(pair, server, 1, "-m", "inject") == "native/inject"
+    assert mode_of(pair, server, 250001, "-m", "copy") == "native/copy"
+    assert mode_of(pair, server, 250001, "-m", "generic").startswith("emulated")
+    server.stop()
+    assert mode_of(pair, server, 250001) == "native/copy", "no program at the other end of the veth pair would receive what is injected"
+
+
 @pytest.mark.parametrize("tcp", [False, True])
 def test_injected_queries(server, pair, tcp):
     """Sent by the kernel's program instead of the queue: the same counts, and all of them right."""
