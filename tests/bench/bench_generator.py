@@ -5,7 +5,8 @@
 A veth pair joins two network namespaces; Bowline serves over AF_XDP, with one CPU, the generators have the other. Loads:
   udp      as many queries as go; also with --verify, through AF_XDP sockets only (-m copy), and with replies dropped in the kernel (-r)
   paced    queries at a rate that the server answers, so that each has a reply to be matched, timed and verified
-  connect  TCP, a connection per query, at a rate that both keep
+  connect  TCP, a connection per query, at a rate that both keep; Debian's wakes once a millisecond and sends what has become due: so do "bursts" of ours,
+           which by itself sends each query when it is due, and spends CPU on waking for it
   flood    TCP, as many connections as go
   pause    50,000 queries/s to a server over sockets that pauses 100 ms each second (pausing_server): percentiles against what the pauses make of a
            queue that is filled evenly, worked off evenly, and measured by the server itself
@@ -31,8 +32,8 @@ COPY = ["-m", "copy"]
 GENERATORS = {
     "udp": {"ours": (OURS, []), "debian": (DEBIAN, []), "ours, verify": (OURS, ["--verify", "ZONE"]), "ours, copy": (OURS, COPY),
             "ours, copy, verify": (OURS, [*COPY, "--verify", "ZONE"]), "ours, drop": (OURS, ["-r"]), "debian, drop": (DEBIAN, ["-r"])},
-    "paced": {"ours": (OURS, []), "debian": (DEBIAN, []), "ours, verify": (OURS, ["--verify", "ZONE"])},
-    "connect": {"ours": (OURS, ["-T"]), "debian": (DEBIAN, ["-T"])},
+    "paced": {"ours": (OURS, []), "debian": (DEBIAN, []), "ours, bursts": (OURS, ["-b", "BURST"]), "ours, verify": (OURS, ["--verify", "ZONE"])},
+    "connect": {"ours": (OURS, ["-T"]), "debian": (DEBIAN, ["-T"]), "ours, bursts": (OURS, ["-T", "-b", "BURST"])},
     "flood": {"ours": (OURS, ["-T"]), "debian": (DEBIAN, ["-T"]), "ours, copy": (OURS, [*COPY, "-T"])},
 }
 PAUSE = {"rate": 50_000, "pause_ms": 100, "period_ms": 1000}
@@ -68,8 +69,9 @@ def turn(args, load, zone, queries, number):
         process.pin(server.pid, processor)
         rate = {"connect": args.connections, "paced": args.rate}.get(load, MOST)
         order = list(GENERATORS[load].items())
+        values = {"ZONE": str(zone), "BURST": str(rate // 1000)}
         for name, (program, arguments) in order if number % 2 == 0 else reversed(order):
-            found[name], text = shoot(pair, program, [str(zone) if a == "ZONE" else a for a in arguments], rate, args.seconds, queries)
+            found[name], text = shoot(pair, program, [values.get(a, a) for a in arguments], rate, args.seconds, queries)
             if args.verbose:
                 print(f"{load}, {name}:\n{text}")
     return found
@@ -135,7 +137,7 @@ def parse_args():
     parser.add_argument("--origin", default="example.", help="[%(default)s]")
     parser.add_argument("-n", "--names", type=options.size, default=100_000, help="delegations [%(default)s]")
     parser.add_argument("-s", "--seconds", type=int, default=4, help="of each run [%(default)s]")
-    parser.add_argument("-c", "--connections", type=int, default=5000, help="per second of the load `connect` [%(default)s]")
+    parser.add_argument("-c", "--connections", type=int, default=20_000, help="per second of the load `connect` [%(default)s]")
     parser.add_argument("-r", "--rate", type=int, default=100_000, help="queries per second of the load `paced` [%(default)s]")
     parser.add_argument("--loads", type=lambda text: text.split(","), default=["udp", "paced", "connect", "flood", "pause"], metavar="NAME,...",
                         help="[udp,paced,connect,flood,pause]")

@@ -37,6 +37,7 @@ typedef struct {
 	kxdp_injector_t *injector; /* owned; NULL: frames go by the queue */
 	pthread_t sender;          /* runs the injector */
 	bool has_sender;
+	uint32_t spared_ns; /* of the time that it would wait awake for what is due: how late sleeps end is learnt */
 	worker_t worker;
 	pthread_t thread;
 	bool is_started;
@@ -118,3 +119,6 @@ lane_phase_t lane_phase(lane_t *lane, uint64_t now_ns, uint64_t *io_last_ns);
 
 /** Nanoseconds that a lane may sleep for: until shortly before the next query is due. 0: it must look all the time. */
 uint64_t lane_sleep_ns(const lane_t *lane, uint64_t now_ns);
+
+/** Learn that a sleep ended so late. */
+void lane_note_wake(lane_t *lane, uint64_t late_ns);

@@ -4,8 +4,9 @@
 #include "src/tools/load/gun.h"
 
 enum {
-	SPIN_NS = 60000,       /* a sleep ends about this late: the rest is waited for awake */
-	SLEEP_MIN_NS = 100000, /* shorter ones aren't worth it */
+	SPIN_MIN_NS = 5000,
+	SPIN_MAX_NS = 60000,  /* a sleep ends about this late at worst: the rest is waited for awake */
+	SLEEP_MIN_NS = 20000, /* shorter ones aren't worth it */
 	BLOCKED_NS = 50000,
 	SLEEP_MAX_NS = 20000000, /* signals that end the run are noticed by then */
 };
@@ -38,8 +39,18 @@ uint64_t lane_sleep_ns(const lane_t *lane, uint64_t now_ns)
 	if (left_ns == 0) {
 		return BLOCKED_NS; /* it is due, and couldn't leave: the kernel has enough to do */
 	}
-	if (left_ns < SPIN_NS + SLEEP_MIN_NS) {
+	const uint64_t spin_ns = SPIN_MAX_NS - lane->spared_ns;
+	if (left_ns < spin_ns + SLEEP_MIN_NS) {
 		return 0;
 	}
-	return left_ns - SPIN_NS < SLEEP_MAX_NS ? left_ns - SPIN_NS : SLEEP_MAX_NS;
+	return left_ns - spin_ns < SLEEP_MAX_NS ? left_ns - spin_ns : SLEEP_MAX_NS;
+}
+
+void lane_note_wake(lane_t *lane, uint64_t late_ns)
+{
+	/* Quickly up, slowly down: a query that leaves late costs more than some time awake. */
+	uint64_t spin_ns = SPIN_MAX_NS - lane->spared_ns;
+	spin_ns = late_ns > spin_ns ? spin_ns + (late_ns - spin_ns) / 4 : spin_ns - (spin_ns - late_ns) / 64;
+	spin_ns = spin_ns < SPIN_MIN_NS ? SPIN_MIN_NS : spin_ns > SPIN_MAX_NS ? SPIN_MAX_NS : spin_ns;
+	lane->spared_ns = (uint32_t)(SPIN_MAX_NS - spin_ns);
 }

@@ -18,11 +18,14 @@ bool xdp_lane_wait(lane_t *lane, int timer_fd, uint64_t sleep_ns)
 	}
 	const struct itimerspec when = { .it_value = { .tv_sec = (time_t)(sleep_ns / 1000000000),
 							 .tv_nsec = (long)(sleep_ns % 1000000000) } };
+	const uint64_t planned_ns = gun_now(lane->gun) + sleep_ns;
 	(void)timerfd_settime(timer_fd, 0, &when, NULL);
 	unsigned what = kxdp_wait(lane->queue, 1000, timer_fd);
 	if ((what & KXDP_WAIT_WOKEN) != 0) {
 		uint64_t expirations;
 		(void)!read(timer_fd, &expirations, sizeof(expirations));
+		uint64_t now_ns = gun_now(lane->gun);
+		lane_note_wake(lane, now_ns > planned_ns ? now_ns - planned_ns : 0);
 	}
 	if ((what & KXDP_WAIT_GONE) != 0) {
 		snprintf(lane->error, sizeof(lane->error), "interface %s has gone",
