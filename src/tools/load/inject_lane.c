@@ -43,6 +43,8 @@ static void *inject_run(void *arg)
 	sigemptyset(&stop);
 	sigaddset(&stop, STOP_SIGNAL);
 	pthread_sigmask(SIG_UNBLOCK, &stop, NULL);
+	/* Of real-time threads with one priority a lane that wakes would wait for the sender, which never sleeps. */
+	(void)sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ .sched_priority = 0 });
 	inject_set_nice(SENDER_NICE);
 	kxdp_fault_t fault;
 	if (kxdp_injector_run(lane->injector, &fault) != KNOT_OK) {

@@ -189,10 +189,11 @@ def test_how_frames_are_sent(server, pair):
     assert mode_of(pair, server, 250001) == "native/copy", "no program at the other end of the veth pair would receive what is injected"
 
 
-@pytest.mark.parametrize("tcp", [False, True])
-def test_injected_queries(server, pair, tcp):
-    """Sent by the kernel's program instead of the queue: the same counts, and all of them right."""
-    counts = shoot(server, pair, "-m", "inject", *["-T"] * tcp, "-t", 1, "-Q", 2000, "--timeout", 10, "--verify", server.dir / "example.zone").counts
+@pytest.mark.parametrize("tcp, goes_first", [(False, False), (True, False), (False, True)])
+def test_injected_queries(server, pair, tcp, goes_first):
+    """Sent by the kernel's program instead of the queue: the same counts, and all of them right; as a real-time process, too, which the sender mustn't have for itself."""
+    counts = shoot(server, pair, "-m", "inject", *["-T"] * tcp, "-t", 1, "-Q", 2000, "--timeout", 10, "--verify", server.dir / "example.zone",
+                   timeout=60, goes_first=goes_first).counts
     assert counts["matched"] == counts["verified"] == counts["sent"] and gun.is_load(counts["sent"], 2000)
     assert counts["wrong"] == counts["unexpected"] == 0
     assert server.stats()[f"mod-stats.request-protocol[{'tcp' if tcp else 'udp'}4-xdp]"] == counts["sent"]
