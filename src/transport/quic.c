@@ -235,7 +235,11 @@ static void quic_note_sent(transport_t *t, size_t len, uint64_t now_ns)
 	quic_t *quic = quic_of(t);
 	(void)len;
 	quic->packet_len = 0;
-	if (t->state != TRANSPORT_ENDED) {
+	/*
+	 * Before the first round trip pacing is by a guess of 333 ms, which holds back the client's Finished, and the
+	 * query behind it, for 25 ms. A handshake is less than the initial window, so it may be a burst (RFC 9002 7.7).
+	 */
+	if (t->state != TRANSPORT_ENDED && ngtcp2_conn_get_handshake_completed(quic->conn)) {
 		ngtcp2_conn_update_pkt_tx_time(quic->conn, now_ns);
 	}
 }
