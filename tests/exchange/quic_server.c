@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * A scripted server of DNS over QUIC on 127.0.0.1, for functional tests: it answers each query with one A record, but
+ * A scripted server of DNS over QUIC, for functional tests: it answers each query with one A record, but
  * for every so manieth, with which it does something else.
  *
- *     quic_server CERTIFICATE KEY [WHAT=EVERY ...]
+ *     quic_server CERTIFICATE KEY [address=ADDRESS] [WHAT=EVERY ...]
  *
  * WHAT: silent (no answer), cut (the stream is reset by an end without an answer), wrong (another address), id (an id
  * other than 0), close (the connection is closed), early=1 (early data is accepted).
- * Prints its port; ends when standard input does, and prints what happened: a name and a number a line.
+ * ADDRESS: IPv4, 127.0.0.1 if not given. Prints its port; ends when standard input does, and prints what happened: a name and a number a line.
  */
 #include "src/sys/clock.h"
 #include "src/transport/quic.h"
@@ -214,7 +214,11 @@ static void read_deed(const char *word)
 
 static void set_up(int argc, char **argv)
 {
+	static const char of_address[] = "address=";
+	const char *address = "127.0.0.1";
 	for (int i = 3; i < argc; i++) {
+		bool is_address = strncmp(argv[i], of_address, strlen(of_address)) == 0;
+		address = is_address ? argv[i] + strlen(of_address) : address;
 		read_deed(argv[i]);
 	}
 	server.identity = quic_shell_identity(argv[1], argv[2]);
@@ -222,7 +226,7 @@ static void set_up(int argc, char **argv)
 			transport_identity_allow_early_data(server.identity, accept_early, NULL) != KNOT_OK) {
 		quic_shell_die("early data");
 	}
-	server.fd = quic_shell_listen();
+	server.fd = quic_shell_listen(address);
 }
 
 int main(int argc, char **argv)

@@ -34,12 +34,13 @@ transport_identity_t *quic_shell_identity(const char *cert_path, const char *key
 	return identity;
 }
 
-int quic_shell_listen(void)
+int quic_shell_listen(const char *address_text)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in address = { .sin_family = AF_INET };
 	socklen_t len = sizeof(address);
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
+	if (fd < 0 || inet_pton(AF_INET, address_text, &address.sin_addr) != 1 ||
+			bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
 			getsockname(fd, (struct sockaddr *)&address, &len) != 0) {
 		quic_shell_die("bind");
 	}

@@ -10,5 +10,5 @@ __attribute__((noreturn)) void quic_shell_die(const char *what);
 /** The certificate and the key in two files. It ends the program if they can't be used. */
 transport_identity_t *quic_shell_identity(const char *cert_path, const char *key_path);
 
-/** A socket on a free port of 127.0.0.1, which is printed on a line. */
-int quic_shell_listen(void);
+/** A socket on a free port of an IPv4 address, which is printed on a line. */
+int quic_shell_listen(const char *address_text);

@@ -224,7 +224,7 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	server.identity = quic_shell_identity(argv[1], argv[2]);
-	server.fd = quic_shell_listen();
+	server.fd = quic_shell_listen("127.0.0.1");
 	for (;;) {
 		struct pollfd poll_fd = { .fd = server.fd, .events = POLLIN };
 		if (poll(&poll_fd, 1, server_wait_ms(&server)) > 0) {

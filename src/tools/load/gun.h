@@ -41,7 +41,8 @@ typedef struct {
 	worker_t worker;
 	pthread_t thread;
 	bool is_started;
-	bool is_over;    /* atomic: everything is sent and received */
+	bool is_idle;    /* atomic: everything of its own is sent and received */
+	bool is_over;    /* atomic: it has ended */
 	char error[256]; /* why it ended early; "": it didn't */
 } lane_t;
 
@@ -119,6 +120,12 @@ lane_phase_t lane_phase(lane_t *lane, uint64_t now_ns, uint64_t *io_last_ns);
 
 /** Nanoseconds that a lane may sleep for: until shortly before the next query is due. 0: it must look all the time. */
 uint64_t lane_sleep_ns(const lane_t *lane, uint64_t now_ns);
+
+/**
+ * A lane that has an AF_XDP queue is done with its own queries: may it end? Not before all others are done, too, as
+ * their replies may come to its queue.
+ */
+bool lane_may_end(lane_t *lane);
 
 /** Learn that a sleep ended so late. */
 void lane_note_wake(lane_t *lane, uint64_t late_ns);

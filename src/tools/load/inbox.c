@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 /*
  * A lock per queue: only cards that spread TCP connections otherwise than they were sent need it at all, and then a
@@ -11,6 +13,8 @@
  */
 struct inbox {
 	pthread_mutex_t lock;
+	int fd;              /* owned: eventfd */
+	bool is_waited;      /* under the lock: the owner sleeps */
 	uint32_t head, tail; /* under the lock; their difference is atomic enough to look whether there is anything */
 	inbox_segment_t taken;
 	inbox_segment_t slots[INBOX_SLOTS];
@@ -19,8 +23,14 @@ struct inbox {
 inbox_t *inbox_new(void)
 {
 	inbox_t *inbox = calloc(1, sizeof(*inbox));
-	if (inbox != NULL) {
-		pthread_mutex_init(&inbox->lock, NULL);
+	if (inbox == NULL) {
+		return NULL;
+	}
+	pthread_mutex_init(&inbox->lock, NULL);
+	inbox->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (inbox->fd < 0) {
+		inbox_free(inbox);
+		return NULL;
 	}
 	return inbox;
 }
@@ -28,6 +38,9 @@ inbox_t *inbox_new(void)
 void inbox_free(inbox_t *inbox)
 {
 	if (inbox != NULL) {
+		if (inbox->fd >= 0) {
+			close(inbox->fd);
+		}
 		pthread_mutex_destroy(&inbox->lock);
 		free(inbox);
 	}
@@ -47,7 +60,12 @@ bool inbox_put(inbox_t *inbox, const kxdp_flow_t *flow, const uint8_t *bytes, si
 		memcpy(slot->bytes, bytes, len);
 		__atomic_store_n(&inbox->head, inbox->head + 1, __ATOMIC_RELEASE);
 	}
+	bool wakes = has_room && inbox->is_waited;
+	inbox->is_waited = inbox->is_waited && !wakes;
 	pthread_mutex_unlock(&inbox->lock);
+	if (wakes) {
+		(void)eventfd_write(inbox->fd, 1);
+	}
 	return has_room;
 }
 
@@ -64,4 +82,27 @@ const inbox_segment_t *inbox_take(inbox_t *inbox)
 	inbox->tail++;
 	pthread_mutex_unlock(&inbox->lock);
 	return &inbox->taken;
+}
+
+int inbox_fd(const inbox_t *inbox)
+{
+	return inbox->fd;
+}
+
+bool inbox_begin_wait(inbox_t *inbox)
+{
+	pthread_mutex_lock(&inbox->lock);
+	bool is_empty = inbox->head == inbox->tail;
+	inbox->is_waited = is_empty;
+	pthread_mutex_unlock(&inbox->lock);
+	return is_empty;
+}
+
+void inbox_end_wait(inbox_t *inbox)
+{
+	eventfd_t unused;
+	pthread_mutex_lock(&inbox->lock);
+	inbox->is_waited = false;
+	pthread_mutex_unlock(&inbox->lock);
+	(void)eventfd_read(inbox->fd, &unused);
 }

@@ -21,7 +21,7 @@ typedef struct {
 
 typedef struct inbox inbox_t;
 
-/** NULL: no memory. */
+/** NULL: no memory or descriptor. */
 inbox_t *inbox_new(void);
 void inbox_free(inbox_t *inbox);
 
@@ -30,3 +30,12 @@ bool inbox_put(inbox_t *inbox, const kxdp_flow_t *flow, const uint8_t *bytes, si
 
 /** The oldest, until the next call; NULL: none. The owner's thread. */
 const inbox_segment_t *inbox_take(inbox_t *inbox);
+
+/** Readable (poll()) once something came after inbox_begin_wait(). Owned by the inbox. */
+int inbox_fd(const inbox_t *inbox);
+
+/** The owner's thread goes to sleep: the next segment wakes it. False: there is one already. */
+bool inbox_begin_wait(inbox_t *inbox);
+
+/** The owner's thread is awake. */
+void inbox_end_wait(inbox_t *inbox);

@@ -29,6 +29,20 @@ lane_phase_t lane_phase(lane_t *lane, uint64_t now_ns, uint64_t *io_last_ns)
 	return now_ns - *io_last_ns <= gun->plan.timeout_ns ? LANE_RECEIVES : LANE_ENDS;
 }
 
+bool lane_may_end(lane_t *lane)
+{
+	const gun_t *gun = lane->gun;
+	__atomic_store_n(&lane->is_idle, true, __ATOMIC_RELEASE);
+	for (unsigned i = 0; i < gun->lane_count; i++) {
+		const lane_t *other = &gun->lanes[i];
+		if (other->is_started && !__atomic_load_n(&other->is_idle, __ATOMIC_ACQUIRE) &&
+				!__atomic_load_n(&other->is_over, __ATOMIC_ACQUIRE)) {
+			return false;
+		}
+	}
+	return true;
+}
+
 uint64_t lane_sleep_ns(const lane_t *lane, uint64_t now_ns)
 {
 	uint64_t due_ns = worker_due(&lane->worker);

@@ -91,11 +91,18 @@ static inline bool xdp_lane_send_udp(const lane_t *lane, const kxdp_flow_t *flow
 	return xdp_lane_send(lane, start, frame_len);
 }
 
-/** A timer that ends kxdp_wait(); -1: errno says why. */
-int xdp_lane_timer(void);
+/** What ends kxdp_wait() besides packets. */
+typedef struct {
+	int timer_fd; /* owned */
+	int fd;       /* owned: an epoll of the timer and of the lane's inbox */
+} xdp_waker_t;
 
-/** Sleep until packets come or `sleep_ns` are over. False: the interface has gone. */
-bool xdp_lane_wait(lane_t *lane, int timer_fd, uint64_t sleep_ns);
+/** False: lane->error says why. Close it in either case. */
+bool xdp_lane_open_waker(lane_t *lane, xdp_waker_t *ret_waker);
+void xdp_lane_close_waker(xdp_waker_t *waker);
+
+/** Sleep until packets come, also to the inbox, or `sleep_ns` are over. False: the interface has gone. */
+bool xdp_lane_wait(lane_t *lane, const xdp_waker_t *waker, uint64_t sleep_ns);
 
 /** Ethernet bytes of a received packet, for the rate. */
 static inline uint64_t xdp_lane_wire_len(const kxdp_packet_t *packet)

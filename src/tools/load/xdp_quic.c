@@ -4,7 +4,6 @@
 #include "src/tools/load/quic_lane.h"
 #include "src/tools/load/xdp_lane.h"
 
-#include <unistd.h>
 
 enum { RECEIVE_ROUNDS = 4 };
 
@@ -78,17 +77,17 @@ static size_t xdp_quic_receive(xdp_quic_t *x)
 }
 
 /* A turn. False: it is over. */
-static bool xdp_quic_turn(xdp_quic_t *x, uint64_t *io_last_ns, int timer_fd)
+static bool xdp_quic_turn(xdp_quic_t *x, uint64_t *io_last_ns, const xdp_waker_t *waker)
 {
 	lane_t *lane = x->lane;
 	quic_lane_turn_t turn = quic_lane_begin_turn(lane, x->client, io_last_ns);
 	xdp_quic_send(x);
-	if (quic_lane_is_over(x->client, &turn)) {
+	if (quic_lane_is_over(x->client, &turn) && lane_may_end(x->lane)) {
 		return false;
 	}
 	size_t received = xdp_quic_receive(x);
 	lane_yield(lane);
-	return turn.begun > 0 || received > 0 || xdp_lane_wait(lane, timer_fd, quic_lane_sleep_ns(lane, x->client));
+	return turn.begun > 0 || received > 0 || xdp_lane_wait(lane, waker, quic_lane_sleep_ns(lane, x->client));
 }
 
 void xdp_quic_run(lane_t *lane)
@@ -98,16 +97,16 @@ void xdp_quic_run(lane_t *lane)
 	if (x.client == NULL) {
 		return;
 	}
-	int timer_fd = xdp_lane_timer();
+	xdp_waker_t waker;
 	uint64_t last_ns = 0;
-	bool goes_on = lane_start_sender(lane);
+	bool goes_on = xdp_lane_open_waker(lane, &waker) && lane_start_sender(lane);
 	while (goes_on && lane->error[0] == '\0') {
-		goes_on = xdp_quic_turn(&x, &last_ns, timer_fd);
+		goes_on = xdp_quic_turn(&x, &last_ns, &waker);
 	}
 	lane_stop_sender(lane);
 	if (x.frame.bytes != NULL && lane->injector == NULL) {
 		kxdp_frame_give_back(lane->queue, &x.frame);
 	}
 	quic_client_free(x.client);
-	close(timer_fd);
+	xdp_lane_close_waker(&waker);
 }

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
 	HEADERS_IPV4 = 20 + 20, /* of IP and TCP: what an MSS leaves for the data */
@@ -156,12 +155,12 @@ void xdp_tcp_run(lane_t *lane)
 		snprintf(lane->error, sizeof(lane->error), "not enough memory");
 		return;
 	}
-	int timer_fd = xdp_lane_timer();
+	xdp_waker_t waker;
 	uint64_t last_ns = 0;
-	bool is_started = lane_start_sender(lane);
+	bool is_started = xdp_lane_open_waker(lane, &waker) && lane_start_sender(lane);
 	while (is_started) {
 		lane_phase_t phase = lane_phase(lane, gun_now(gun), &last_ns);
-		if (xdp_tcp_is_over(&x, phase) || lane->error[0] != '\0') {
+		if (lane->error[0] != '\0' || (xdp_tcp_is_over(&x, phase) && lane_may_end(lane))) {
 			break;
 		}
 		if (lane->worker.chains != NULL) {
@@ -172,7 +171,7 @@ void xdp_tcp_run(lane_t *lane)
 		kxdp_flush(lane->queue);
 		size_t received = xdp_tcp_receive(&x);
 		lane_yield(lane);
-		if (sent == 0 && received == 0 && !xdp_lane_wait(lane, timer_fd, lane_sleep_ns(lane, gun_now(gun)))) {
+		if (sent == 0 && received == 0 && !xdp_lane_wait(lane, &waker, lane_sleep_ns(lane, gun_now(gun)))) {
 			break;
 		}
 	}
@@ -181,5 +180,5 @@ void xdp_tcp_run(lane_t *lane)
 		kxdp_frame_give_back(lane->queue, &x.frame);
 	}
 	tcp_client_free(x.client);
-	close(timer_fd);
+	xdp_lane_close_waker(&waker);
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { RECEIVE_ROUNDS = 4 };
 
@@ -67,14 +66,15 @@ static size_t xdp_udp_receive(lane_t *lane)
 void xdp_udp_run(lane_t *lane)
 {
 	kxdp_flow_t flow = xdp_lane_flow(lane);
-	int timer_fd = xdp_lane_timer();
+	xdp_waker_t waker;
 	uint64_t last_ns = 0;
 	bool has_replies = !lane->gun->options->drop;
-	bool is_started = lane_start_sender(lane);
+	bool is_started = xdp_lane_open_waker(lane, &waker) && lane_start_sender(lane);
 	while (is_started) {
 		uint64_t now_ns = gun_now(lane->gun);
 		lane_phase_t phase = lane_phase(lane, now_ns, &last_ns);
-		if (phase == LANE_ENDS || lane->error[0] != '\0' || (phase == LANE_RECEIVES && !has_replies)) {
+		bool is_done = phase == LANE_ENDS || (phase == LANE_RECEIVES && !has_replies);
+		if (lane->error[0] != '\0' || (is_done && lane_may_end(lane))) {
 			break;
 		}
 		if (lane->worker.chains != NULL) {
@@ -90,10 +90,10 @@ void xdp_udp_run(lane_t *lane)
 			lane_stop_sender(lane); /* nothing more is sent */
 		}
 		if (sent == 0 && received == 0 &&
-				!xdp_lane_wait(lane, timer_fd, lane_sleep_ns(lane, gun_now(lane->gun)))) {
+				!xdp_lane_wait(lane, &waker, lane_sleep_ns(lane, gun_now(lane->gun)))) {
 			break;
 		}
 	}
 	lane_stop_sender(lane);
-	close(timer_fd);
+	xdp_lane_close_waker(&waker);
 }

@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+from harness.net import Pair
 from harness.quic_knot import ZONE, many_names, quic_knot
 from harness.server import BUILD
 from harness.tls import Pki
@@ -100,7 +101,7 @@ def test_qlog(knot, pair, directory):
         assert "qlog_version" in json.JSONDecoder().raw_decode(first)[0], first[:200]
 
 
-# ---- Over sockets: a scripted server ----
+# ---- A scripted server, which has sockets ----
 
 @pytest.fixture(scope="module")
 def pki(tmp_path_factory):
@@ -108,10 +109,11 @@ def pki(tmp_path_factory):
 
 
 @contextlib.contextmanager
-def scripted(pki, *script):
+def scripted(pki, *script, namespace=None):
     """(port, counts): counts are there when the server has ended, which is at the end of the block."""
     counts = {}
-    with subprocess.Popen([SERVER, pki.path("good.pem"), pki.path("good.key"), *script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    inside = ["nsenter", f"--net=/run/netns/{namespace}"] if namespace else []
+    with subprocess.Popen([*inside, SERVER, pki.path("good.pem"), pki.path("good.key"), *script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield int(process.stdout.readline()), counts
             text = process.communicate(timeout=20 * PATIENCE)[0]
@@ -125,7 +127,8 @@ def shoot(directory, port, *arguments, **options):
     queries, zone = directory / "queries", directory / "zone"
     queries.write_text("".join(f"h{n}.example A\n" for n in range(NAMES)))
     zone.write_text("$ORIGIN example.\n$TTL 60\n@ SOA ns host 1 2 3 4 5\n@ NS ns\nns A 192.0.2.1\n" + "".join(f"h{n} A 192.0.2.7\n" for n in range(NAMES)))
-    return gun.load("--sockets", "--threads", 1, "-t", 2, "-Q", 100, "--verify", zone, *arguments, queries=queries, target=f"127.0.0.1@{port}", **options)
+    target, how = options.pop("target", "127.0.0.1"), options.pop("how", ["--sockets", "--threads", 1])
+    return gun.load(*how, "-t", 2, "-Q", 100, "--verify", zone, *arguments, queries=queries, target=f"{target}@{port}", **options)
 
 
 @pytest.mark.parametrize("mode", ["-U", "-UR"])
@@ -141,6 +144,18 @@ def test_each_fault_has_its_count(directory, pki, mode):
     assert counts["opened"] == counts["established"] == counts["closed"] == server["connections"]
     assert counts["reset"] == 0
     assert mode == "-U" or server["connections"] < counts["sent"]
+
+
+@pytest.mark.parametrize("mode", ["-U", "-UR"])
+def test_replies_to_other_queues(directory, pki, mode):
+    """The server's kernel chooses the queue of each reply by its own hash: all replies come to the thread that has the connection, which is woken for them."""
+    with Pair(queues=4) as pair, scripted(pki, f"address={pair.server4}", namespace=pair.server) as (port, server):
+        report = shoot(directory, port, mode, "--timeout", 5, how=[], target=pair.server4, namespace=pair.client, goes_first=True)
+    counts = report.counts
+    assert len(report.of("thread_summary")) == 4
+    assert server["queries"] == counts["sent"] == counts["matched"] == counts["verified"] and gun.is_load(counts["sent"], 200)
+    assert counts["wrong"] == counts["unexpected"] == counts["lost"] == counts["reset"] == 0
+    assert report.latency["p50"] < 15e6 * PATIENCE, "nanoseconds: a handshake has several turns"
 
 
 def test_connections_that_the_server_closes(directory, pki):

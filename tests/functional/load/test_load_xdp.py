@@ -86,6 +86,22 @@ def test_several_queues(make_knotd):
             assert report.counts["unexpected"] == report.counts["wrong"] == 0
 
 
+@pytest.mark.parametrize("protocol", [[], ["-T"]])
+def test_replies_to_other_queues(make_knotd, protocol):
+    """The server's kernel chooses the queue of each reply by its own hash; the thread that waits for it is woken: it doesn't sleep until the next query is due."""
+    with Pair(queues=4) as pair:
+        daemon = make_knotd(pair.server)
+        daemon.port = 53
+        daemon.write("example.zone", example())
+        daemon.configure(zones=["example"], listen=[pair.server4], server="")
+        daemon.start()
+        daemon.queries = daemon.dir / "queries"
+        daemon.queries.write_text(QUERIES)
+        report = shoot(daemon, pair, *protocol, "-t", 4, "-Q", 40, "-b", 1, "--timeout", 5, "--verify", daemon.dir / "example.zone", goes_first=True)
+        assert len(report.of("thread_summary")) == 4 and report.counts["matched"] == report.counts["sent"] >= 100
+        assert report.latency["p90"] < 5e6 * PATIENCE, "nanoseconds"
+
+
 @pytest.mark.parametrize("mode, established, replies, closed", [
     ("1", True, False, False), ("2", True, False, False), ("3", True, False, False), ("5", True, False, False), ("7", True, False, False),
     ("8", True, True, False), ("9", True, True, True)])
