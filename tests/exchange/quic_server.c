@@ -7,7 +7,8 @@
  *
  * WHAT: silent (no answer), cut (the stream is reset by an end without an answer), wrong (another address), id (an id
  * other than 0), close (the connection is closed), early=1 (early data is accepted).
- * ADDRESS: IPv4, 127.0.0.1 if not given. Prints its port; ends when standard input does, and prints what happened: a name and a number a line.
+ * ADDRESS: IPv4, 127.0.0.1 if not given. Prints its port; ends when standard input does, and prints what happened: a
+ * name and a number a line.
  */
 #include "src/sys/clock.h"
 #include "src/transport/quic.h"

@@ -4,7 +4,6 @@
 #include "src/tools/load/quic_lane.h"
 #include "src/tools/load/xdp_lane.h"
 
-
 enum { RECEIVE_ROUNDS = 4 };
 
 typedef struct {
