@@ -13,6 +13,7 @@ Directives, each with an example as its content:
         :status: N            Exit status of the last command, if it isn't 0, or 1 of a knotc or kdig that shows an error.
         :numbers: vary        Any number may be in place of a number shown.
         :meanwhile: COMMAND   The client runs it again and again meanwhile; a command that hasn't seen enough of it is run again.
+        :again: REASON        A command that prints something else is run again, for a while: what it measures depends on what else the machine does.
     .. prepare::              A shell script that the test needs, and readers don't. `wait-for COMMAND` in it waits until the command succeeds.
     .. log::                  Log lines. The server's sources must contain their message.
 
@@ -103,7 +104,7 @@ class Sample(File):
 class Session(Example):
     language = "session"
     option_spec = {**Example.option_spec, "status": directives.nonnegative_int, "numbers": lambda a: directives.choice(a, ("vary",)),
-                   "meanwhile": directives.unchanged_required}
+                   "meanwhile": directives.unchanged_required, "again": directives.unchanged_required}
 
 
 class Prepare(Example):

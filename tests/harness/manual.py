@@ -154,7 +154,8 @@ def check_configuration(scene, example):
 
 
 def run_command(scene, command, side, any_number, again_s):
-    """(status, what it prints). again_s: what it looks at goes on meanwhile, so it may be run again for so long until it has seen enough of it."""
+    """(status, what it prints). again_s: it may be run again for so long until it prints what is shown: what it looks at goes on meanwhile, or depends on what
+    else the machine does."""
     end = time.monotonic() + again_s
     while True:
         status, printed = scene.run(command.text, side)
@@ -173,7 +174,8 @@ def run_session(scene, example, on_output=None):
             side = "client" if command.prompt.startswith("client") else "server"
             expected = int(example.options["status"]) if command is commands[-1] and "status" in example.options else command.status()
             any_number = example.options.get("numbers") == "vary"
-            status, printed = run_command(scene, command, side, any_number, again_s=10 * PATIENCE if meanwhile else 0)
+            again_s = 10 * PATIENCE if meanwhile else 60 * PATIENCE if "again" in example.options else 0
+            status, printed = run_command(scene, command, side, any_number, again_s)
             where = f"{example.path.name}:{command.line}: {command.text}"
             if status != expected:
                 raise Wrong(f"{where}\nends with {status}, not {expected}, and prints:\n{printed}\nThe service wrote:\n"

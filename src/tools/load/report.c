@@ -283,6 +283,41 @@ static void report_step_text(const report_step_t *s, const histogram_t *latency,
 	fprintf(out, " %10.3f%s\n", (double)latency->max_ns / 1e6, s->is_good ? "" : "  *");
 }
 
+/*
+ * Did the generator itself take a good part of what the knee allows? Then a step that isn't good tells nothing of the
+ * server.
+ */
+static bool report_is_late(const gun_t *gun, uint64_t *ret_p99_ns)
+{
+	histogram_t *delay = calloc(1, sizeof(*delay));
+	*ret_p99_ns = 0;
+	for (unsigned i = 0; delay != NULL && i < gun->lane_count; i++) {
+		histogram_merge(delay, &gun->lanes[i].worker.delay);
+	}
+	if (delay != NULL) {
+		*ret_p99_ns = histogram_percentile(delay, 99);
+		free(delay);
+	}
+	return (double)*ret_p99_ns > gun->options->ramp_p99_ms * 1e6 / 2;
+}
+
+static void report_knee_text(const gun_t *gun, const report_knee_t *knee, FILE *out)
+{
+	const options_t *o = gun->options;
+	if (knee->rate == 0) {
+		fprintf(out, "knee: below the lowest rate (* more than %g%% lost or p99 above %g ms)\n",
+				o->ramp_loss_percent, o->ramp_p99_ms);
+	} else {
+		fprintf(out, "knee: %.0f queries/s%s (at most %g%% lost, p99 at most %g ms; * not)\n", knee->rate,
+				knee->is_open ? " or more" : "", o->ramp_loss_percent, o->ramp_p99_ms);
+	}
+	if (knee->is_late) {
+		fputs("the generator itself was late, by p99 ", out);
+		report_duration(out, knee->delay_p99_ns);
+		fputs(": it had too little CPU, the server may do better\n", out);
+	}
+}
+
 void report_ramp(const gun_t *gun, FILE *out)
 {
 	const options_t *o = gun->options;
@@ -297,8 +332,7 @@ void report_ramp(const gun_t *gun, FILE *out)
 		}
 		fprintf(out, " %7s ms\n", "max");
 	}
-	double knee = 0;
-	bool all_good = true;
+	report_knee_t knee = { .is_open = true };
 	for (unsigned i = 0; i < gun->plan.step_count; i++) {
 		report_step_t step;
 		report_step(gun, i, &step, latency);
@@ -307,18 +341,15 @@ void report_ramp(const gun_t *gun, FILE *out)
 		} else {
 			report_step_text(&step, latency, o->ramp.seconds, out);
 		}
-		all_good &= step.is_good;
-		knee = step.is_good && step.rate > knee ? step.rate : knee;
+		knee.is_open &= step.is_good;
+		knee.rate = step.is_good && step.rate > knee.rate ? step.rate : knee.rate;
 	}
 	free(latency);
+	knee.is_late = report_is_late(gun, &knee.delay_p99_ns) && !knee.is_open;
 	if (o->json) {
-		report_json_knee(o, knee, all_good, out);
-	} else if (knee == 0) {
-		fprintf(out, "knee: below the lowest rate (* more than %g%% lost or p99 above %g ms)\n",
-				o->ramp_loss_percent, o->ramp_p99_ms);
+		report_json_knee(o, &knee, out);
 	} else {
-		fprintf(out, "knee: %.0f queries/s%s (at most %g%% lost, p99 at most %g ms; * not)\n", knee,
-				all_good ? " or more" : "", o->ramp_loss_percent, o->ramp_p99_ms);
+		report_knee_text(gun, &knee, out);
 	}
 }
 

@@ -146,17 +146,19 @@ void report_json_step(const report_step_t *step, const histogram_t *latency, FIL
 	json_end(&json, out);
 }
 
-void report_json_knee(const options_t *options, double knee, bool is_open, FILE *out)
+void report_json_knee(const options_t *options, const report_knee_t *knee, FILE *out)
 {
 	knot_json_t json = json_begin(out, "ramp_knee");
 	knot_json_double(&json, "loss_percent_max", options->ramp_loss_percent);
 	knot_json_double(&json, "p99_ms_max", options->ramp_p99_ms);
-	if (knee > 0) {
-		knot_json_double(&json, "rate", knee);
+	if (knee->rate > 0) {
+		knot_json_double(&json, "rate", knee->rate);
 	} else {
 		knot_json_null(&json, "rate");
 	}
-	knot_json_bool(&json, "may_be_higher", is_open);
+	knot_json_bool(&json, "may_be_higher", knee->is_open);
+	knot_json_bool(&json, "generator_late", knee->is_late);
+	knot_json_uint(&json, "send_delay_p99_ns", knee->delay_p99_ns);
 	json_end(&json, out);
 }
 

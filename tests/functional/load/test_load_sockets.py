@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """kxdpgun over sockets: a scripted server whose faults must all be found, real servers, lists and recordings, profiles, bad input."""
 import base64
+import re
+import signal
 import struct
+import subprocess
 import time
 
 import dns.edns
@@ -10,6 +13,7 @@ import pytest
 
 from harness.responder import Responder, answer_with
 from harness.net import run as run_command
+from harness.waiting import PATIENCE, wait_until
 from zones import many
 
 import gun
@@ -157,6 +161,31 @@ def test_ramp(directory):
     assert steps[2]["matched"] < 300
     assert report.of("ramp_knee")[0]["rate"] == 200
     assert not report.of("ramp_knee")[0]["may_be_higher"]
+
+
+def test_ramp_of_a_late_generator(directory):
+    """A generator that had no CPU doesn't blame the server: the knee says that it was late itself."""
+    def shoot_stopped(*arguments):
+        words = gun.command("--sockets", "--threads", 1, "--ramp", "100:200:100:1", "--knee", "1:200", "--timeout", 5, "-b", 1, *arguments,
+                            queries=write_queries(directory), target=f"127.0.0.1@{responder.port}")
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+            wait_until(lambda: count > 20, "queries")
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(1)   # how long it has no CPU
+            process.send_signal(signal.SIGCONT)
+            return process.communicate(timeout=60 * PATIENCE)[0]
+
+    def script(_number, query, _wire):
+        nonlocal count
+        count += 1
+        return [(good(query).to_wire(), 0)]
+
+    count = 0
+    with Responder(script) as responder:
+        knee = gun.Report(shoot_stopped("-j")).of("ramp_knee")[0]
+        assert knee["generator_late"] and knee["send_delay_p99_ns"] > 100_000_000
+        count = 0
+        assert re.search(r"^knee: .*\nthe generator itself was late, by p99 \S+ \S*s: it had too little CPU", shoot_stopped(), re.M)
 
 
 def pcap(times):
