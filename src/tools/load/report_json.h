@@ -14,10 +14,10 @@ typedef struct {
 
 /** What a ramp found. */
 typedef struct {
-	double rate;            /* the highest that was served well; 0: none */
-	bool is_open;           /* all rates were: the knee may be higher */
-	bool is_late;           /* not all were, and that may be the generator's fault */
-	uint64_t delay_p99_ns;  /* how late queries left */
+	double rate;           /* the highest that was served well; 0: none */
+	bool is_open;          /* all rates were: the knee may be higher */
+	bool is_late;          /* not all were, and that may be the generator's fault */
+	uint64_t delay_p99_ns; /* how late queries left */
 } report_knee_t;
 
 void report_json_header(const gun_t *gun, FILE *out);
