@@ -88,6 +88,30 @@ def test_commands():
     assert [command for command in sorted(commands) if not re.search(rf"(?<![\w-]){command}(?![\w-])", page)] == []
 
 
+PAGES = {"kcatalogprint": 8, "kdig": 1, "keymgr": 8, "khost": 1, "kjournalprint": 8, "knotc": 8, "knsec3hash": 1, "knsupdate": 1, "kxdpgun": 8, "kzonecheck": 1,
+         "kzoneimage": 8, "kzonesign": 1}
+
+
+@pytest.mark.parametrize("program", PAGES)
+def test_options_of_man_pages(program):
+    """A tool's manual page has the options of its help, no other, and the sections of all pages in their order."""
+    usage = subprocess.run([built(program, "tools"), "-h"], stdout=subprocess.PIPE, text=True, check=True, timeout=20 * PATIENCE).stdout
+    name = f"doc/man/{program}.{PAGES[program]}"
+    text = (TOP / name if (TOP / name).exists() else BUILD / name).read_text()
+    page = re.sub(r"\\f[BIR]", "", text).replace("\\-", "-").replace('"', "")
+
+    def lacks(where, option):
+        return not re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", where)
+
+    known = set(re.findall(r"(?<![\w-])--?[A-Za-z0-9][a-z-]*(?![\w-])", usage)) | set(re.findall(r"\+\[no\]([a-z-]+)", usage))
+    assert [option for option in sorted(known) if lacks(page, option)] == []
+    described = set(re.findall(r"^\.B(?:R)? (?:.*, )?(--?[A-Za-z0-9][a-z-]*)(?![\w-])", page.split(".SH OPTIONS")[1].split("\n.SH")[0], re.M))
+    assert [option for option in sorted(described) if lacks(usage + "-h --help -V --version", option)] == []
+    sections = re.findall(r"^\.SH (.*)", text, re.M)
+    wanted = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "EXAMPLES", "SEE ALSO"]
+    assert [section for section in sections if section in wanted] == wanted
+
+
 @pytest.mark.skipif(shutil.which("dpkg") is None, reason="not a system of Debian's kind")
 def test_files_of_knot():
     """The chapter about migration says of each file of Knot's packages where it is now."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Guards completion of knotc, keymgr, kjournalprint, knsupdate, kzonecheck and kzonesign by shells: what bash, fish and zsh offer comes from the same tables as the prompt's, with zones of the server."""
+"""Guards completion of all tools by shells: what bash, fish and zsh offer comes from the same tables as the prompt's, with zones of the server."""
 import os
 import re
 import shutil
@@ -32,11 +32,11 @@ def fish(directory, words):
     return ["env", f"HOME={directory}", "fish", "--no-config", "-c", FISH, *words]
 
 
-def candidates(shell, directory, words):
+def candidates(shell, directory, words, **environment):
     """What the shell would offer for the last of the words."""
     if shutil.which(shell.__name__) is None:
         pytest.skip(f"no {shell.__name__}")
-    done = subprocess.run(shell(directory, words), env=os.environ | {"PATH": path()}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    done = subprocess.run(shell(directory, words), env=os.environ | {"PATH": path()} | environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, timeout=20 * PATIENCE, check=True)
     return done.stdout.split("\n")[:-1]
 
@@ -157,10 +157,47 @@ def test_knsupdate(directory, complete):
     assert sorted(word.split("\t")[0] for word in complete("--t", program="knsupdate")) == ["--tcp", "--timeout", "--tls", "--tsig", "--tsigfile"]
 
 
-def test_all_options_of_knsupdate(directory, complete):
-    """Each shell has those of the help."""
-    text = subprocess.run([built("knsupdate", "tools"), "-h"], capture_output=True, text=True, check=True, timeout=20 * PATIENCE).stdout
-    assert sorted(word.split("\t")[0] for word in complete("--", program="knsupdate")) == sorted(re.findall(r"--[a-z]+", text))
+PROGRAMS = "kcatalogprint kdig keymgr khost kjournalprint knotc knsec3hash knsupdate kxdpgun kzonecheck kzoneimage kzonesign".split()
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_all_options(directory, complete, program):
+    """Each shell has those of the help, and no other."""
+    text = subprocess.run([built(program, "tools"), "-h"], capture_output=True, text=True, check=True, timeout=20 * PATIENCE).stdout
+    listed = set(re.findall(r"^ +(?:-\w(?:, )?)?(--[a-z-]+)", text, re.M)) | {"--help", "--version"}
+    offered = {word.split("\t")[0] for word in complete("--", program=program)}
+    assert listed - offered <= {"--no-color"}     # deprecated
+    assert offered - listed <= set(re.findall(r"--[a-z-]+", text))
+
+
+def test_kxdpgun(directory, complete):
+    (directory / "one.zone").write_text("")
+    for option in ("-i", "--verify"):
+        assert complete(option, f"{directory}/one.z", program="kxdpgun") == [f"{directory}/one.zone"]
+    assert "lo" in complete("-I", "", program="kxdpgun")
+    assert complete("--profile", "a", program="kxdpgun") == ["axfr"] and complete("--mode", "in", program="kxdpgun") == ["inject"]
+
+
+def test_kcatalogprint(directory, complete):
+    """Names of a catalog's members, from the database."""
+    where = ("-D", str(directory / "none"))
+    assert complete(*where, "-m", "", program="kcatalogprint") == []
+    fake = directory / "bin"
+    fake.mkdir()
+    (fake / "kcatalogprint").write_text("#!/bin/sh\nprintf ';; <member zone> <record owner> <catalog zone> <group>\\nm.example. id.zones.cat. cat. g\\nn.example. ip.zones.cat. cat. -\\n"
+                                        ";; 2 member zones\\n'\n")
+    (fake / "kcatalogprint").chmod(0o755)
+    with_fake = {"PATH": f"{fake}:{os.environ['PATH']}"}
+    for shell in (bash, fish):
+        if shutil.which(shell.__name__) is not None:
+            assert candidates(shell, directory, ["kcatalogprint", *where, "-m", ""], **with_fake) == ["m.example.", "n.example."]
+            assert candidates(shell, directory, ["kcatalogprint", *where, "-a", ""], **with_fake) == ["cat."]
+
+
+def test_kzoneimage(server, complete):
+    images = server.dir / "db"
+    assert complete("--s", program="kzoneimage")[0].split("\t")[0] == "--sources"
+    assert complete("-c", f"{images}/nothing", program="kzoneimage") == []
 
 
 @pytest.fixture
