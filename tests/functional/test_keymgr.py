@@ -77,8 +77,8 @@ def test_records(keys):
 
 @pytest.mark.parametrize("arguments, error", [
     (["set"], "error: Key is not specified\n"),
-    (["set", "1", "active=+1d"], "error: key not found\nerror: not exists\n"),
-    (["set", "xyz"], "error: invalid key specification\nerror: invalid parameter\n"),
+    (["set", "1", "active=+1d"], "error: key not found: 1\nerror: not exists\n"),
+    (["set", "xyz"], "error: invalid key specification: xyz\nerror: invalid parameter\n"),
     (["delete"], "error: Key is not specified\n"),
     (["share"], "error: Key to be shared is not specified\n"),
     (["share", "1"], "error: Zone to be shared from not specified\n"),
@@ -94,8 +94,19 @@ def test_records(keys):
     (["generate", "algorithm=99"], "error: unknown algorithm: 99\nerror: invalid parameter\n"),
     (["generate", "size=x"], "error: invalid size: 'x'\nerror: invalid parameter\n"),
     (["generate", "publish=+2d", "active=+1d"], "error: timestamp 'publish' must be before 'active'\nerror: semantic check\n"),
-    (["nsec3-salt", "zz"], "error: malformed data\n"),
-    (["master-serial", "x"], "error: invalid parameter\n"),
+    (["nsec3-salt", "zz"], "error: invalid salt: zz\nerror: malformed data\n"),
+    (["master-serial", "x"], "error: invalid serial: x\nerror: invalid parameter\n"),
+    (["share", "1", "a..b"], "error: invalid zone name 'a..b'\nerror: empty label\n"),
+    # A time that can't be read: no key, which would be used at once.
+    (["generate", "active=tomorrow"], "error: invalid timestamp: tomorrow\nerror: invalid parameter\n"),
+    (["generate", "ksk=yes", "retire="], "error: invalid timestamp: \nerror: invalid parameter\n"),
+    (["bogus"], "error: invalid command 'bogus', see keymgr -h\n"),
+    # What isn't done isn't passed by.
+    (["delete", "1", "2"], "error: delete: superfluous argument '2'\n"),
+    (["list", "iso", "x"], "error: list: superfluous argument 'x'\n"),
+    (["plan", "iso", "x"], "error: plan: superfluous argument 'x'\n"),
+    (["del-all-old", "x"], "error: del-all-old: superfluous argument 'x'\n"),
+    (["keystore-bench", "1", "13", "x"], "error: keystore-bench: superfluous argument 'x'\n"),
 ])
 def test_refused(keys, arguments, error):
     assert keys.fail("example.", *arguments) == error
@@ -135,12 +146,10 @@ def test_set_beside_others(keys):
         assert {timer: shown[timer.replace("_", "-")] for timer in timers} == times
 
 
-def test_what_knot_tolerates(keys):
-    """An unknown command, and a time that can't be read, as with Knot DNS."""
-    done = keys.run("example.", "bogus")
-    assert (done.returncode, done.stderr) == (0, "error: invalid command 'bogus'\n")
-    done = keys.run("example.", "generate", "active=tomorrow")
-    assert done.returncode == 0 and done.stderr == "error: invalid timestamp: tomorrow\n" and len(keys.list()) == 1
+def test_refused_before_anything(keys):
+    assert keys.fail("a..b", "list") == "error: invalid zone name 'a..b' (empty label)\n"
+    key = keys.do("example.", "generate").strip()
+    assert keys.fail("example.", "set", key, "retire=never") == "error: invalid timestamp: never\nerror: invalid parameter\n"
 
 
 @pytest.mark.parametrize("text, distance", [("+1", 1), ("now+2mi", 120), ("t-3h", -10800), ("-1d", -86400), ("now+1mo", 2592000), ("+1y", 31536000), ("now", 0)])
@@ -163,7 +172,11 @@ def test_tsig(keys):
     assert re.fullmatch(r"# hmac-sha256:k\.:(\S{44})\nkey:\n  - id: k\.\n    algorithm: hmac-sha256\n    secret: \1\n", keys.do("-t", "k."))
     done = keys.run("-t", "k", "hmac-sha512", "250")
     assert done.stderr == "warning: optimal key size for hmac-sha512 is at least 512 bits\n" and re.search(r"secret: \S{44}$", done.stdout.strip())
-    assert keys.fail("-t", "k", "hmac-x") == "error: failed to generate TSIG (invalid key algorithm)\n"
+    assert keys.fail("-t", "k", "hmac-x") == \
+        "error: failed to generate TSIG (invalid key algorithm 'hmac-x', use hmac-sha256, hmac-sha384, hmac-sha512, hmac-sha224, hmac-sha1 or hmac-md5)\n"
+    assert keys.fail("-t", "k", "hmac-md5", "x") == "error: invalid number of bits 'x', use 1 to 8192\n"
+    for name in ("", "a..b", "two words", "alg:key"):   # which no configuration or -y takes
+        assert keys.fail("-t", name) == f"error: failed to generate TSIG (invalid key name '{name}')\n"
 
 
 def test_imports(keys, directory):

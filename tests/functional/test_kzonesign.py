@@ -180,7 +180,7 @@ def test_old_signatures_go(signer):
 
 
 @pytest.mark.parametrize("change,want", [
-    (lambda signer: signer.file.unlink(), "failed to load zone contents"),
+    (lambda signer: signer.file.unlink(), "failed to load zone contents (not exists), file '/"),
     (lambda signer: signer.write("@ SOA nonsense"), "failed to load zone contents"),
     (lambda signer: shutil.rmtree(signer.dir / "keys" / "keys"), "failed to sign the zone (no private key, key "),
     (lambda signer: [path.write_text("rubbish") for path in (signer.dir / "keys" / "keys").glob("*.pem")], "failed to sign the zone (invalid private key"),
@@ -256,5 +256,7 @@ def test_usage(signer):
     for arguments in (["-t", "x"], ["-t", "0"], ["-t", "-5"], ["-q"]):
         done = signer.run(*arguments)
         assert done.returncode == 1 and "Usage: kzonesign" in done.stdout
+        assert arguments == ["-q"] or done.stderr == f"error: invalid time '{arguments[1]}', use seconds since 1970, such as 1767225600\n"
+    assert signer.run("second.test").stderr == "error: superfluous argument 'example.com', one zone is signed\n"
     done = subprocess.run([built("kzonesign", "tools")], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "missing zone name" in done.stderr

@@ -316,7 +316,7 @@ static bool journalprint_run(const params_t *params)
 	journal_reason_t reason;
 	knot_err_t err = source_open(path, &source, &reason);
 	if (err == KNOT_ENOENT) {
-		journalprint_error("the journal DB does not exist");
+		journalprint_error("the journal DB does not exist, folder '%s'", path);
 		return false;
 	}
 	if (err != KNOT_OK) {
@@ -343,10 +343,11 @@ static bool journalprint_choose(const char **choice, const char *value, conf_cho
 	return true;
 }
 
-static bool journalprint_number(const char *text, uint32_t *ret_number)
+static bool journalprint_number(const char *what, const char *text, uint32_t *ret_number)
 {
 	uint64_t number;
 	if (!knot_number_of(text, 0, UINT32_MAX, &number)) {
+		journalprint_error("invalid %s '%s', use a number up to %u", what, text, UINT32_MAX);
 		return false;
 	}
 	*ret_number = (uint32_t)number;
@@ -362,10 +363,10 @@ static options_t journalprint_option(int c, params_t *params)
 	case 'D': return journalprint_choose(&choice->dir, optarg, choice) ? OPTIONS_RUN : OPTIONS_REFUSED;
 	case 'l':
 		params->has_limit = true;
-		return journalprint_number(optarg, &params->limit) ? OPTIONS_RUN : OPTIONS_WRONG;
+		return journalprint_number("limit", optarg, &params->limit) ? OPTIONS_RUN : OPTIONS_WRONG;
 	case 's':
 		params->has_serial = true;
-		return journalprint_number(optarg, &params->serial) ? OPTIONS_RUN : OPTIONS_WRONG;
+		return journalprint_number("serial", optarg, &params->serial) ? OPTIONS_RUN : OPTIONS_WRONG;
 	case 'M': params->is_merged = true; return OPTIONS_RUN;
 	case 'z': params->lists_zones = true; return OPTIONS_RUN;
 	case 'H': params->is_checked = true; return OPTIONS_RUN;
@@ -413,6 +414,11 @@ static options_t journalprint_options(int argc, char **argv, params_t *params)
 			return OPTIONS_REFUSED;
 		}
 	} else if (left != wanted) {
+		if (left < wanted) {
+			journalprint_error("missing zone name");
+		} else {
+			journalprint_error("superfluous argument '%s'", argv[optind + wanted]);
+		}
 		return OPTIONS_WRONG;
 	}
 	params->zone = wanted > 0 ? argv[argc - 1] : NULL;

@@ -179,7 +179,9 @@ static bool attribute_read_flag(const char *text, size_t len, const char *value,
 	return false;
 }
 
-static bool attribute_read_timer(const char *text, size_t len, const char *value, uint64_t now_s, attributes_t *a)
+/* False, and *ret_is_known: it is one, and its time can't be read, which is said. */
+static bool attribute_read_timer(
+		const char *text, size_t len, const char *value, uint64_t now_s, attributes_t *a, bool *ret_is_known)
 {
 	for (size_t i = 0; i < KNOT_LEN(timers); i++) {
 		if (!name_eq(text, len, timers[i].name)) {
@@ -188,7 +190,8 @@ static bool attribute_read_timer(const char *text, size_t len, const char *value
 		uint64_t when_s;
 		if (value == NULL || !attributes_read_time(value, now_s, &when_s)) {
 			fprintf(stderr, "error: invalid timestamp: %s\n", value != NULL ? value : "");
-			return true;
+			*ret_is_known = true;
+			return false;
 		}
 		a->times_set |= 1u << i;
 		memcpy((uint8_t *)&a->times + timers[i].at, &when_s, sizeof(when_s));
@@ -232,8 +235,11 @@ bool attributes_read(const char *text, uint64_t now_s, bool is_set, attributes_t
 	size_t len = sign != NULL ? (size_t)(sign - text) : strlen(text);
 	bool is_known = false;
 	if (attribute_read_flag(text, len, value, attributes) ||
-			attribute_read_timer(text, len, value, now_s, attributes)) {
+			attribute_read_timer(text, len, value, now_s, attributes, &is_known)) {
 		return true;
+	}
+	if (is_known) { /* and told of */
+		return false;
 	}
 	bool is_good = is_set || attribute_read_kind(text, len, value, attributes, &is_known);
 	if (is_good && !is_known) {

@@ -255,7 +255,7 @@ static bool bench_read(const keymgr_t *run, unsigned *ret_threads, const dnssec_
 	uint64_t threads = 1;
 	*ret_algorithm = NULL;
 	if (run->argument_count > 0 && !knot_number_of(run->arguments[0], 1, THREADS_MAX, &threads)) {
-		return keymgr_complain("%s", knot_strerror(KNOT_EPARAM));
+		return keymgr_complain("invalid number of threads '%s', use 1 to %d", run->arguments[0], THREADS_MAX);
 	}
 	*ret_threads = (unsigned)threads;
 	if (run->argument_count < 2) {
@@ -278,7 +278,7 @@ done_t keymgr_run_keystore_bench(const keymgr_t *run)
 	const conf_keystore_t *conf;
 	dnssec_store_t *store;
 	if (!bench_read(run, &threads, &algorithm)) {
-		return keymgr_shown(KNOT_OK); /* as in Knot DNS, that is no failure */
+		return (done_t){ .err = KNOT_EPARAM, .is_told = true };
 	}
 	knot_err_t err = keystore_open(run, &conf, &store);
 	if (err != KNOT_OK) {

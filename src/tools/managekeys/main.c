@@ -155,7 +155,7 @@ static knot_err_t keymgr_find(const keys_set_t *set, const char *text, size_t *r
 	bool is_tag = !by_id && knot_number_of(value, 0, UINT16_MAX, &tag);
 	bool is_id = !by_tag && strspn(value, "0123456789abcdef") == strlen(value);
 	if (*value == '\0' || !(is_tag || is_id)) {
-		(void)keymgr_complain("invalid key specification");
+		(void)keymgr_complain("invalid key specification: %s", text);
 		return KNOT_EPARAM;
 	}
 	for (size_t i = 0; i < set->count; i++) {
@@ -172,7 +172,9 @@ static knot_err_t keymgr_find(const keys_set_t *set, const char *text, size_t *r
 	if (found == 1) {
 		return KNOT_OK;
 	}
-	(void)keymgr_complain(found == 0 ? "key not found" : "key not specified uniquely, please use id=Full_Key_ID");
+	(void)keymgr_complain(
+			found == 0 ? "key not found: %s" : "key not specified uniquely: %s, please use id=Full_Key_ID",
+			text);
 	return found == 0 ? KNOT_CONF_ENOTEXIST : KNOT_EPARAM;
 }
 
@@ -430,6 +432,7 @@ static done_t keymgr_run_share(const keymgr_t *run)
 	}
 	knot_err_t err = knot_name_scan(knot_str_of(run->arguments[1]), knot_name_root, wire, &from);
 	if (err != KNOT_OK) {
+		(void)keymgr_complain("invalid zone name '%s'", run->arguments[1]);
 		return keymgr_done(err);
 	}
 	knot_name_lower(from, wire);
@@ -507,6 +510,7 @@ static knot_err_t keymgr_put_salt(const keymgr_t *run, const char *text)
 	kasp_txn_t *txn;
 	bool is_none = strcmp(text, "-") == 0;
 	if (!is_none && (strlen(text) > 2 * sizeof(salt) || !knot_hex_scan(knot_str_of(text), salt, &len))) {
+		(void)keymgr_complain("invalid salt: %s", text);
 		return KNOT_EMALF;
 	}
 	if (len != run->env.policy->salt_len) {
@@ -561,6 +565,7 @@ static done_t keymgr_handle_serial(const keymgr_t *run, uint8_t kind)
 	uint32_t serial;
 	bool writes = run->argument_count > 0;
 	if (writes && !knot_number_of(run->arguments[0], 0, UINT32_MAX, &number)) {
+		(void)keymgr_complain("invalid serial: %s", run->arguments[0]);
 		return keymgr_done(KNOT_EPARAM);
 	}
 	knot_err_t err = kasp_begin(run->kasp, writes, &txn);
@@ -714,8 +719,8 @@ static void keymgr_help(void)
 	       "  [id=|keytag=] prefix.\n"
 	       "\n"
 	       "Key attributes:\n"
-	       "  algorithm= size= ksk= zsk= sep= for-later= adt= and the times created= pre_active= \n"
-	       "  publish= ready= active= retire_active= retire= post_active= revoke= remove= \n"
+	       "  algorithm= size= ksk= zsk= sep= for-later= adt= and the times created= pre_active=\n"
+	       "  publish= ready= active= retire_active= retire= post_active= revoke= remove=\n"
 	       "  (e.g. publish=+1d active=1499770874)\n");
 }
 
@@ -793,7 +798,7 @@ static bool keymgr_find_zone(keymgr_t *run, const char *text, bool opens_stores)
 	knot_name_t name;
 	knot_err_t err = knot_name_scan(knot_str_of(text), knot_name_root, run->zone_wire, &name);
 	if (err != KNOT_OK) {
-		return keymgr_complain("%s", knot_strerror(err));
+		return keymgr_complain("invalid zone name '%s' (%s)", text, knot_strerror(err));
 	}
 	knot_name_lower(name, run->zone_wire);
 	name = knot_name_of(run->zone_wire);
@@ -825,7 +830,21 @@ static bool keymgr_is_command(const char *text, const char *name)
 	return text[i] == name[i];
 }
 
-/* As in Knot DNS, a command that isn't known is no failure. */
+/* How many arguments a command may have: its syntax has a word for each; what begins with -- is an option. */
+static size_t keymgr_arguments_max(const char *syntax)
+{
+	size_t count = 0;
+	if (strstr(syntax, "...") != NULL) {
+		return SIZE_MAX;
+	}
+	while (*syntax != '\0' && strncmp(syntax, "[--", 3) != 0) {
+		count++;
+		syntax += strcspn(syntax, " ");
+		syntax += strspn(syntax, " ");
+	}
+	return count;
+}
+
 static bool keymgr_run_command(keymgr_t *run, const char *zone, const char *command)
 {
 	size_t i = 0;
@@ -833,8 +852,12 @@ static bool keymgr_run_command(keymgr_t *run, const char *zone, const char *comm
 		i++;
 	}
 	if (i == KNOT_LEN(commands)) {
-		(void)keymgr_complain("invalid command '%s'", command);
-		return true;
+		return keymgr_complain("invalid command '%s', see keymgr -h", command);
+	}
+	size_t arguments_max = keymgr_arguments_max(commands[i].syntax);
+	if (run->argument_count > arguments_max) {
+		return keymgr_complain(
+				"%s: superfluous argument '%s'", commands[i].name, run->arguments[arguments_max]);
 	}
 	if (!keymgr_open(run, true) || !keymgr_find_subject(run, zone, keymgr_subject_of(commands[i].run))) {
 		return false;

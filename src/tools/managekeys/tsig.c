@@ -43,6 +43,16 @@ static bool tsig_print(const char *name, const char *algorithm, size_t len)
 	return true;
 }
 
+/* What others can use as the name of a key: a domain name without blanks and colons, which separate words. */
+static bool tsig_check_name(const char *name)
+{
+	uint8_t wire[KNOT_NAME_MAX];
+	knot_name_t scanned;
+	knot_err_t err = knot_name_scan(knot_str_of(name), knot_name_root, wire, &scanned);
+	err = err == KNOT_OK && (name[0] == '\0' || strpbrk(name, " \t\r\n:#\"'[]{}") != NULL) ? KNOT_EINVAL : err;
+	return err == KNOT_OK || keymgr_complain("failed to generate TSIG (invalid key name '%s')", name);
+}
+
 bool keymgr_make_tsig(const char *name, const char *algorithm, const char *bits)
 {
 	size_t i = 0;
@@ -51,11 +61,17 @@ bool keymgr_make_tsig(const char *name, const char *algorithm, const char *bits)
 		i++;
 	}
 	if (i == KNOT_LEN(algorithms)) {
-		return keymgr_complain("failed to generate TSIG (invalid key algorithm)");
+		return keymgr_complain("failed to generate TSIG (invalid key algorithm '%s', use hmac-sha256, "
+				       "hmac-sha384, hmac-sha512, "
+				       "hmac-sha224, hmac-sha1 or hmac-md5)",
+				wanted);
+	}
+	if (!tsig_check_name(name)) {
+		return false;
 	}
 	uint64_t count = algorithms[i].bits;
 	if (bits != NULL && !knot_number_of(bits, 1, SECRET_MAX * 8, &count)) {
-		return keymgr_complain("invalid parameter");
+		return keymgr_complain("invalid number of bits '%s', use 1 to %d", bits, SECRET_MAX * 8);
 	}
 	if (count < algorithms[i].bits) {
 		fprintf(stderr, "warning: optimal key size for %s is at least %u bits\n", algorithms[i].name,

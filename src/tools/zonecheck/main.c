@@ -16,6 +16,8 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -96,8 +98,11 @@ static bool zonecheck_load(zonecheck_t *check, const source_t *source, zone_cont
 	};
 	knot_err_t err = source->text.data != NULL ? zone_build_text(source->text, source->path, &params, ret_zone)
 						   : zone_build_file(source->path, &params, ret_zone);
-	if (err == KNOT_EFILE) {
-		result_error(&check->result, "failed to load the zone file");
+	struct stat st;
+	bool is_folder = stat(source->path, &st) == 0 && S_ISDIR(st.st_mode);
+	if (err == KNOT_EFILE || err == KNOT_ENOENT || err == KNOT_EACCES) {
+		result_error(&check->result, "failed to load the zone file '%s' (%s)", source->path,
+				is_folder ? "is a directory" : knot_strerror(err));
 	} else if (err != KNOT_OK && !check->result.has_faults) {
 		result_error(&check->result, "failed to run semantic checks (%s)", knot_strerror(err));
 	}
@@ -143,10 +148,17 @@ static bool zonecheck_run(zonecheck_t *check)
 
 typedef enum { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_WRONG } options_t;
 
-static zone_dnssec_t zonecheck_read_dnssec(const char *text)
+/* Words that begin like 1, yes or true, as in Knot, and their opposites. A slip of the pen must not skip checks. */
+static options_t zonecheck_read_dnssec(zonecheck_t *check)
 {
-	bool is_on = text[0] == '1' || text[0] == 'y' || text[0] == 't' || strcmp(text, "on") == 0;
-	return is_on ? ZONE_DNSSEC_ON : ZONE_DNSSEC_OFF;
+	bool is_on = (optarg[0] != '\0' && strchr("1yt", optarg[0]) != NULL) || strcmp(optarg, "on") == 0;
+	bool is_off = (optarg[0] != '\0' && strchr("0nf", optarg[0]) != NULL) || strcmp(optarg, "off") == 0;
+	if (!is_on && !is_off) {
+		result_error(&check->result, "invalid value '%s' of --dnssec, use on or off", optarg);
+		return OPTIONS_WRONG;
+	}
+	check->dnssec = is_on ? ZONE_DNSSEC_ON : ZONE_DNSSEC_OFF;
+	return OPTIONS_RUN;
 }
 
 static options_t zonecheck_read_time(zonecheck_t *check)
@@ -154,7 +166,8 @@ static options_t zonecheck_read_time(zonecheck_t *check)
 	if (when_read(optarg, check->now_s, &check->now_s)) {
 		return OPTIONS_RUN;
 	}
-	result_error(&check->result, "unknown time format");
+	result_error(&check->result, "unknown time format '%s', use YYYYMMDDhhmmss, seconds since 1970, or +5D or -30m",
+			optarg);
 	return OPTIONS_WRONG;
 }
 
@@ -173,7 +186,7 @@ static options_t zonecheck_option(int c, zonecheck_t *check)
 {
 	switch (c) {
 	case 'o': check->origin = optarg; return OPTIONS_RUN;
-	case 'd': check->dnssec = zonecheck_read_dnssec(optarg); return OPTIONS_RUN;
+	case 'd': return zonecheck_read_dnssec(check);
 	case 'z': check->verifies_zonemd = true; return OPTIONS_RUN;
 	case 't': return zonecheck_read_time(check);
 	case 'j': return zonecheck_read_jobs(check);
@@ -213,6 +226,10 @@ static options_t zonecheck_options(int argc, char **argv, zonecheck_t *check)
 	if (argc == optind) {
 		result_error(&check->result, "expected zone file name");
 		zonecheck_help();
+		return OPTIONS_WRONG;
+	}
+	if (argc > optind + 1) {
+		result_error(&check->result, "superfluous argument '%s', one file is checked", argv[optind + 1]);
 		return OPTIONS_WRONG;
 	}
 	check->file = argv[optind];

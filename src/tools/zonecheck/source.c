@@ -5,6 +5,7 @@
 #include "libknot/text/zonefile.h"
 #include "src/tools/must.h"
 
+#include <errno.h>
 #include <string.h>
 
 static bool source_take_name(source_t *source, knot_name_t name)
@@ -96,11 +97,13 @@ bool source_open(const char *path, const char *origin, source_t *ret_source, cha
 	bool is_named = origin != NULL ? source_take_text(ret_source, origin, strlen(origin))
 				       : source_take_path(ret_source);
 	if (!is_named) {
-		snprintf(ret_error, SOURCE_ERROR_MAX, "invalid zone name");
+		snprintf(ret_error, SOURCE_ERROR_MAX, "invalid zone name '%s'%s", origin != NULL ? origin : path,
+				origin != NULL ? "" : " by the name of the file");
 		return false;
 	}
 	if (strcmp(path, "-") == 0 && !source_read_input(ret_source)) {
-		snprintf(ret_error, SOURCE_ERROR_MAX, "failed to load the zone file");
+		snprintf(ret_error, SOURCE_ERROR_MAX, "failed to load the zone from standard input (%s)",
+				strerror(errno));
 		source_close(ret_source);
 		return false;
 	}

@@ -140,7 +140,7 @@ static bool zonesign_load_zone(zonesign_t *sign)
 	knot_err_t err = conf_zone_file(&sign->settings, sign->path, sizeof(sign->path));
 	err = err == KNOT_OK ? zone_build_file(sign->path, &params, &sign->contents) : err;
 	if (err != KNOT_OK) {
-		zonesign_say("error", "failed to load zone contents (%s)", knot_strerror(err));
+		zonesign_say("error", "failed to load zone contents (%s), file '%s'", knot_strerror(err), sign->path);
 	}
 	return err == KNOT_OK;
 }
@@ -428,6 +428,7 @@ static options_t zonesign_option(int c, params_t *params)
 		if (zonesign_read_time(optarg, &params->now_s)) {
 			return OPTIONS_RUN;
 		}
+		zonesign_say("error", "invalid time '%s', use seconds since 1970, such as 1767225600", optarg);
 		zonesign_help();
 		return OPTIONS_WRONG;
 	case 'h': zonesign_help(); return OPTIONS_DONE;
@@ -457,7 +458,11 @@ static options_t zonesign_options(int argc, char **argv, params_t *params)
 		}
 	}
 	if (argc != optind + 1) {
-		zonesign_say("error", "missing zone name");
+		if (argc == optind) {
+			zonesign_say("error", "missing zone name");
+		} else {
+			zonesign_say("error", "superfluous argument '%s', one zone is signed", argv[optind + 1]);
+		}
 		zonesign_help();
 		return OPTIONS_WRONG;
 	}

@@ -175,7 +175,7 @@ def test_what_keystores_can(tokens, directory):
     assert keys.do("-", "keystore-bench", "1", "ed25519").startswith("Keystore default, type PEM, threads 1, algorithm ED25519\n")
     for algorithm, error in (("foo", "unknown"), ("rsasha1", "unsupported")):
         tried = keys.run("hsm", "keystore-bench", "1", algorithm)
-        assert tried.returncode == 0 and tried.stderr == f"error: {error} algorithm '{algorithm}'\n"
+        assert tried.returncode == 1 and tried.stderr == f"error: {error} algorithm '{algorithm}'\n"
 
 
 @needs_peer
