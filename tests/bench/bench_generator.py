@@ -8,12 +8,14 @@ A veth pair joins two network namespaces; Bowline serves over AF_XDP, with one C
   connect  TCP, a connection per query, at a rate that both keep; Debian's wakes once a millisecond and sends what has become due: so do "bursts" of ours,
            which by itself sends each query when it is due, and spends CPU on waking for it
   flood    TCP, as many connections as go
+  quic     QUIC, a connection and a query each, as many as Debian's knotd answers with the other CPU: what counts are those that were answered
   pause    50,000 queries/s to a server over sockets that pauses 100 ms each second (pausing_server): percentiles against what the pauses make of a
            queue that is filled evenly, worked off evenly, and measured by the server itself
 Per load: queries or connections sent per second; per second of CPU time of the generator, user and system, its children included: what one core could do
 if it had nothing else to do, and what counts on a shared machine; share that was answered.
 """
 import argparse
+import contextlib
 import json
 import pathlib
 import re
@@ -24,18 +26,23 @@ import tempfile
 
 from bench_lib import options, process, results, servers, zones
 from harness.net import Pair
+from harness.quic_knot import many_names, quic_knot
 from harness.server import BUILD
+from harness.waiting import wait_until
 
 OURS, DEBIAN = str(BUILD / "src" / "tools" / "kxdpgun"), "/usr/sbin/kxdpgun"
 MOST = 5_000_000
+MOST_QUIC = 10_000       # per second: more than either server or generator can
 COPY = ["-m", "copy"]
 GENERATORS = {
     "udp": {"ours": (OURS, []), "debian": (DEBIAN, []), "ours, verify": (OURS, ["--verify", "ZONE"]), "ours, copy": (OURS, COPY),
             "ours, copy, verify": (OURS, [*COPY, "--verify", "ZONE"]), "ours, drop": (OURS, ["-r"]), "debian, drop": (DEBIAN, ["-r"])},
     "paced": {"ours": (OURS, []), "debian": (DEBIAN, []), "ours, bursts": (OURS, ["-b", "BURST"]), "ours, verify": (OURS, ["--verify", "ZONE"])},
     "connect": {"ours": (OURS, ["-T"]), "debian": (DEBIAN, ["-T"]), "ours, bursts": (OURS, ["-T", "-b", "BURST"])},
+    "quic": {"ours": (OURS, ["-U"]), "debian": (DEBIAN, ["-U"]), "ours, full handshakes": (OURS, ["-U0"]), "debian, full handshakes": (DEBIAN, ["-U0"])},
     "flood": {"ours": (OURS, ["-T"]), "debian": (DEBIAN, ["-T"]), "ours, copy": (OURS, [*COPY, "-T"])},
 }
+COUNTED = {"connect": "total SYNs:", "flood": "total SYNs:", "quic": "total replies:"}
 PAUSE = {"rate": 50_000, "pause_ms": 100, "period_ms": 1000}
 
 
@@ -44,34 +51,51 @@ def number_after(text, what):
     return int(match.group(1)) if match else 0
 
 
-def shoot(pair, program, arguments, rate, seconds, queries):
-    """One run: what it sent, what was answered, CPU seconds."""
+def shoot(pair, program, arguments, rate, seconds, queries, counted="total queries:"):
+    """One run: what it sent (or what else is counted), what was answered, CPU seconds."""
     processor = process.processors()[1]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     text = pair.exec(pair.client, program, *arguments, "-t", str(seconds), "-Q", str(rate), "-F", str(processor), "-i", str(queries), "-I", pair.client_if,
                      pair.server4, timeout=seconds + 60, check=False).stdout
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    sent = number_after(text, "total queries:") or number_after(text, "total SYNs:")
+    sent = number_after(text, counted)
     user, system = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
     return {"per_s": sent / seconds, "per_cpu_s": sent / (user + system), "user_ns": user * 1e9 / max(sent, 1), "system_ns": system * 1e9 / max(sent, 1),
             "share": number_after(text, "total replies:") / max(sent, 1), "wrong": number_after(text, "wrong:")}, text
 
 
-def turn(args, load, zone, queries, number):
-    """{generator: figures} of one server."""
-    found = {}
-    with Pair() as pair, servers.make("bowline", servers.Setup([(args.origin, zone)], pair.server4, 53, pair.server, pair.server_if, tcp=True)) as server:
+@contextlib.contextmanager
+def bowline(args, pair, zone):
+    with servers.make("bowline", servers.Setup([(args.origin, zone)], pair.server4, 53, pair.server, pair.server_if, tcp=True)) as server:
         processor = process.processors()[0]
         server.start(processor)
         server.wait_answer(args.origin)
         server.check_transport()
         process.settle(server.pid)
         process.pin(server.pid, processor)
-        rate = {"connect": args.connections, "paced": args.rate}.get(load, MOST)
+        yield
+
+
+@contextlib.contextmanager
+def knot(pair):
+    """Debian's knotd over QUIC, with names of its own."""
+    with tempfile.TemporaryDirectory() as directory, quic_knot(pathlib.Path(directory), pair, many_names(100)) as log:
+        wait_until(lambda: "loaded, serial" in log.read_text(), log.read_text)
+        process.pin(int(re.search(r"PID (\d+)", log.read_text()).group(1)), process.processors()[0])
+        queries = pathlib.Path(directory) / "queries"
+        queries.write_text("".join(f"n{n}.example A\n" for n in range(100)), encoding="ascii")
+        yield queries
+
+
+def turn(args, load, zone, queries, number):
+    """{generator: figures} of one server."""
+    found = {}
+    with Pair() as pair, knot(pair) if load == "quic" else bowline(args, pair, zone) as others:
+        rate = {"connect": args.connections, "paced": args.rate, "quic": MOST_QUIC}.get(load, MOST)
         order = list(GENERATORS[load].items())
         values = {"ZONE": str(zone), "BURST": str(rate // 1000)}
         for name, (program, arguments) in order if number % 2 == 0 else reversed(order):
-            found[name], text = shoot(pair, program, [values.get(a, a) for a in arguments], rate, args.seconds, queries)
+            found[name], text = shoot(pair, program, [values.get(a, a) for a in arguments], rate, args.seconds, others or queries, COUNTED.get(load, "total queries:"))
             if args.verbose:
                 print(f"{load}, {name}:\n{text}")
     return found
@@ -139,8 +163,8 @@ def parse_args():
     parser.add_argument("-s", "--seconds", type=int, default=4, help="of each run [%(default)s]")
     parser.add_argument("-c", "--connections", type=int, default=20_000, help="per second of the load `connect` [%(default)s]")
     parser.add_argument("-r", "--rate", type=int, default=100_000, help="queries per second of the load `paced` [%(default)s]")
-    parser.add_argument("--loads", type=lambda text: text.split(","), default=["udp", "paced", "connect", "flood", "pause"], metavar="NAME,...",
-                        help="[udp,paced,connect,flood,pause]")
+    parser.add_argument("--loads", type=lambda text: text.split(","), default=["udp", "paced", "connect", "flood", "quic", "pause"], metavar="NAME,...",
+                        help="[udp,paced,connect,flood,quic,pause]")
     parser.add_argument("-v", "--verbose", action="store_true", help="print what the generators say")
     args = parser.parse_args()
     options.need_root(parser)
