@@ -291,7 +291,7 @@ static double gun_highest_rate(const gun_t *gun)
 
 /*
  * The injector takes all of its processor, and lets queries leave some 50 us late; so a queue that has the time sends
- * itself. QUIC spends its time elsewhere.
+ * itself, and recordings go by the queue, whose rate isn't known. QUIC spends its time elsewhere.
  */
 static bool gun_wants_injector(const gun_t *gun, const gun_interface_t *interface)
 {
@@ -299,7 +299,8 @@ static bool gun_wants_injector(const gun_t *gun, const gun_interface_t *interfac
 	if (o->inject != INJECT_WHERE_FASTER) {
 		return o->inject == INJECT_ALWAYS;
 	}
-	return o->protocol != PROTOCOL_QUIC && gun_highest_rate(gun) / gun->lane_count > INJECT_RATE_MIN &&
+	return o->protocol != PROTOCOL_QUIC && gun->plan.schedule.times_ns == NULL &&
+	       gun_highest_rate(gun) / gun->lane_count > INJECT_RATE_MIN &&
 	       strcmp(kxdp_iface_mode_text(interface->iface), "native/copy") == 0 &&
 	       kxdp_injector_is_ready(interface->route.ifindex);
 }

@@ -12,6 +12,7 @@ from harness.waiting import PATIENCE, wait_until
 from zones import example
 
 import gun
+from test_load_sockets import pcap
 
 pytestmark = [pytest.mark.ours, pytest.mark.core]
 
@@ -189,9 +190,9 @@ def test_text_is_that_of_debian(server, pair, arguments):
     assert all(re.match(r"matched: |latency: |send delay: |segments sent again: |truncated replies: |lost connections: ", line) for line in ours[len(theirs):])
 
 
-def mode_of(pair, server, rate, *arguments):
+def mode_of(pair, server, rate, *arguments, queries=None):
     """By the first line of a run of some milliseconds."""
-    text = gun.run(*arguments, "-t", "0.02", "-Q", rate, queries=server.queries, target=pair.server4, namespace=pair.client).stdout
+    text = gun.run(*arguments, "-t", "0.02", *["-Q", rate] * (rate is not None), queries=queries or server.queries, target=pair.server4, namespace=pair.client).stdout
     return re.search(r", (\S+) mode$", text, re.MULTILINE).group(1)
 
 
@@ -200,6 +201,9 @@ def test_how_frames_are_sent(server, pair):
     assert mode_of(pair, server, 250000) == "native/copy"
     assert mode_of(pair, server, 250001) == mode_of(pair, server, 250001, "-T") == mode_of(pair, server, 1, "-m", "inject") == "native/inject"
     assert mode_of(pair, server, 250001, "-m", "copy") == "native/copy"
+    recording = server.dir / "queries.pcap"
+    recording.write_bytes(pcap([1000, 1000.01]))
+    assert mode_of(pair, server, None, "--pcap", "--times", queries=recording) == "native/copy", "its rate isn't known"
     assert mode_of(pair, server, 250001, "-m", "generic").startswith("emulated")
     server.stop()
     assert mode_of(pair, server, 250001) == "native/copy", "no program at the other end of the veth pair would receive what is injected"
