@@ -41,7 +41,7 @@ _keymgr_argument() {
 	2.import-bind | 2.import-pub | 2.import-pem | 2.sign-ksr | 2.validate-skr | 2.import-skr) files=yes ;;
 	2.import-trash | 2.trash-discard) words=$(keymgr -x "${where[@]}" "${arguments[0]}" trash-list 2>/dev/null | cut -d ' ' -f 1) ;;
 	*.generate | *.set | *.import-pem | *.import-pkcs11 | *.import-trash)
-		words=$(keymgr -h 2>/dev/null | sed -n '/^Key attributes:/,$p' | grep -oE '[a-z_-]+= ')
+		words=$(keymgr -h 2>/dev/null | sed -n '/^Key attributes:/,$p' | grep -oE '[a-z_-]+=( |$)')
 		compopt -o nospace 2>/dev/null
 		;;
 	esac

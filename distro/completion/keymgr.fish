@@ -36,7 +36,7 @@ function __keymgr_argument
         case 2.import-bind 2.import-pub 2.import-pem 2.sign-ksr 2.validate-skr 2.import-skr
             __fish_complete_path (commandline -ct)
         case '*.generate' '*.set' '*.import-pem' '*.import-pkcs11' '*.import-trash'
-            keymgr -h 2>/dev/null | sed -n '/^Key attributes:/,$p' | grep -oE '[a-z_-]+= ' | string trim
+            keymgr -h 2>/dev/null | sed -n '/^Key attributes:/,$p' | grep -oE '[a-z_-]+=( |$)' | string trim
     end
 end
 complete -c keymgr -f -a '(__keymgr_argument)'

@@ -11,6 +11,7 @@
 #include "src/transport/tls.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ struct exchange {
 	exchange_end_t failed;   /* what can only be freed */
 	char peer[EXCHANGE_TEXT_MAX + 16];
 	char problem[PROBLEM_MAX];
+	char reason[TRANSPORT_REASON_MAX]; /* of the problem, if its sentence doesn't have it */
 };
 
 /* ---- New ---- */
@@ -197,6 +199,7 @@ __attribute__((format(printf, 3, 4))) static exchange_end_t exchange_fail_text(
 	va_start(args, format);
 	(void)vsnprintf(x->problem, sizeof(x->problem), format, args);
 	va_end(args);
+	x->reason[0] = '\0';
 	x->failed = exchange_is_final(x, end) ? end : x->failed;
 	return end;
 }
@@ -213,6 +216,14 @@ static exchange_end_t exchange_fail(exchange_t *x, exchange_end_t end)
 		address[strcspn(address, "@")] = '\0';
 	}
 	return exchange_fail_text(x, end, "%s %s", problem_texts[end], what);
+}
+
+/* The same, for a reason in the words of the system or of the transport. */
+static exchange_end_t exchange_fail_for(exchange_t *x, exchange_end_t end, const char *reason)
+{
+	(void)exchange_fail(x, end);
+	(void)snprintf(x->reason, sizeof(x->reason), "%s", reason);
+	return end;
 }
 
 /** What each end of a connection is to a client. */
@@ -247,9 +258,10 @@ static exchange_end_t exchange_fail_ended(exchange_t *x, bool is_opening)
 		end = is_own ? end : EXCHANGE_HANDSHAKE;
 		return exchange_fail_text(x, end, "%s", reason);
 	}
-	if (kind_rows[x->params.kind].layer != NULL) {
-		exchange_warn(x, reason);
+	if (kind_rows[x->params.kind].layer == NULL) {
+		return exchange_fail_for(x, end, reason);
 	}
+	exchange_warn(x, reason);
 	return exchange_fail_text(x, end, "can't receive reply from %s", x->peer);
 }
 
@@ -271,7 +283,7 @@ static exchange_end_t exchange_fail_system(exchange_t *x, exchange_end_t end, bo
 {
 	return is_opening ? exchange_fail_text(x, EXCHANGE_HANDSHAKE, "%s, handshake failed (%s)",
 					    kind_rows[x->params.kind].layer, strerror(x->shell.error))
-			  : exchange_fail(x, end);
+			  : exchange_fail_for(x, end, strerror(x->shell.error));
 }
 
 static exchange_end_t exchange_fail_shell(exchange_t *x, shell_result_t result, bool is_opening)
@@ -312,7 +324,7 @@ exchange_end_t exchange_open(exchange_t *x)
 	uint64_t until_ns = exchange_until_ns(x);
 	exchange_end_t end = connect_begin(&x->params, &connection);
 	if (end != EXCHANGE_OK) {
-		return exchange_fail(x, end);
+		return exchange_fail_for(x, end, strerror(errno));
 	}
 	x->shell.fd = connection.fd;
 	x->shell.is_connected = connection.is_connected;
@@ -321,7 +333,7 @@ exchange_end_t exchange_open(exchange_t *x)
 	}
 	if (end != EXCHANGE_OK) {
 		return end == EXCHANGE_TIMEOUT ? exchange_fail_text(x, end, "connection timeout for %s", x->peer)
-					       : exchange_fail(x, end);
+					       : exchange_fail_for(x, end, strerror(errno));
 	}
 	if (!x->begins_late) {
 		end = exchange_fail_shell(
@@ -396,6 +408,11 @@ exchange_end_t exchange_receive(exchange_t *x, knot_bytes_t *ret_message)
 const char *exchange_problem(const exchange_t *x)
 {
 	return x->problem;
+}
+
+const char *exchange_reason(const exchange_t *x)
+{
+	return x->reason;
 }
 
 const char *exchange_peer_text(const exchange_t *x)

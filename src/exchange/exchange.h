@@ -108,6 +108,9 @@ KNOT_MUST_USE exchange_end_t exchange_receive(exchange_t *x, knot_bytes_t *ret_m
 /** The sentence about the last failure ("response timeout for 192.0.2.1@53(UDP)"), without prefix, dot and newline. */
 const char *exchange_problem(const exchange_t *x);
 
+/** Why, in the words of the system or of the transport ("Connection refused"); "" where the sentence says it all. */
+const char *exchange_reason(const exchange_t *x);
+
 /** "192.0.2.1@53(UDP)": as in exchange_problem(), and behind ";; From ". */
 const char *exchange_peer_text(const exchange_t *x);
 

@@ -42,7 +42,7 @@ static ssize_t shell_send_bytes(shell_t *shell, knot_bytes_t bytes, bool is_data
 /* All that is pending, as far as the socket takes it. */
 static step_t shell_send_pending(shell_t *shell, transport_t *t)
 {
-	bool is_datagram = transport_is_datagram(t);
+	bool is_datagram = transport_is_datagram(t), has_error = false;
 	for (;;) {
 		knot_bytes_t bytes = transport_pending(t, sys_clock_ns());
 		if (bytes.len == 0) {
@@ -50,6 +50,10 @@ static step_t shell_send_pending(shell_t *shell, transport_t *t)
 		}
 		ssize_t sent = shell_send_bytes(shell, bytes, is_datagram);
 		if (sent < 0 && errno == EINTR) {
+			continue;
+		}
+		if (sent < 0 && is_datagram && errno == ECONNREFUSED && !has_error) {
+			has_error = true; /* told of an earlier datagram: this one hasn't been tried */
 			continue;
 		}
 		if (sent < 0 && shell_is_blocked(errno)) {
@@ -158,6 +162,9 @@ static void shell_wait_ready(shell_t *shell, transport_t *t, bool is_blocked, ui
 static shell_result_t shell_fail_to_send(shell_t *shell, transport_t *t, shell_until_cb until, void *ctx)
 {
 	int error = shell->error;
+	if (transport_kind(t) == TRANSPORT_DATAGRAM) { /* no reply will come, and nobody sends it again */
+		return SHELL_SEND;
+	}
 	shell->has_eof = true;
 	while (!transport_is_datagram(t) && shell_receive_piece(shell, t) == STEP_OK && !until(ctx)) {}
 	shell->error = error;

@@ -208,10 +208,22 @@ def empty_reply(line, result):
     return (1, "EMPTY", "EMPTY") if "cut-0." in line else result
 
 
+@rule("Bowline: what is wrong with a key is told, and not its secret")
+def bad_key(line, result):
+    code, out, err = result
+    return (code, out, re.sub(r"(?<=ERROR: bad key)(file \S+)?.*", r"\1", err)) if "-y" in line or "-k" in line else result
+
+
+@rule("Bowline: why a server can't be reached is told")
+def reason_of_system(_line, result):
+    code, out, err = result
+    return code, out, re.sub(r"(?<=;; WARNING: )(can't [a-z ]+ \S+) \([^)]*\)$", r"\1", err, flags=re.M)
+
+
 @rule("Bowline: a port that is closed is told at once, by ICMP")
 def closed_port(_line, result):
     code, out, err = result
-    return code, out, re.sub(r"(response timeout for|can't receive reply from) (\S+@CLOSED\(UDP\))", r"no reply from \2", err)
+    return code, out, re.sub(r"(response timeout for|can't receive reply from) (\S+@CLOSED\(UDP\))( \(Connection refused\))?", r"no reply from \2", err)
 
 
 @rule("Bowline: the port of a server stands, whatever -p says")

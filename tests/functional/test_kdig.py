@@ -7,9 +7,11 @@ import re
 import struct
 import subprocess
 import termios
+import time
 
 import pytest
 
+from harness.net import free_port
 from harness.scripted_server import ScriptedServer
 from harness.server import built
 from harness.waiting import PATIENCE, wait_until
@@ -235,3 +237,69 @@ def test_transfers_out_of_order(odd, name, said):
 def test_khost_of_an_address(odd):
     done = run(["192.0.2.1", f"127.0.0.1#{odd.port}"], "khost")
     assert (done.returncode, done.stdout) == (0, "Host 1.2.0.192.in-addr.arpa. has no PTR record\n")
+
+
+SECRET = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+
+
+@pytest.mark.parametrize("program, option, words", [("kdig", "bad key (", []), ("knsupdate", "failed to parse key (", [os.devnull])])
+@pytest.mark.parametrize("key, reason", [
+    (f"hmac-foo:k1:{SECRET}", "unknown algorithm, use hmac-sha256, hmac-sha384, hmac-sha512, hmac-sha224, hmac-sha1 or hmac-md5"),
+    ("k1", "a key is [algorithm:]name:secret"), (f"hmac-sha256:a..b:{SECRET}", "invalid name of the key"), (f"k1:{SECRET}!", "the secret isn't base64")])
+def test_bad_keys(odd, program, option, words, key, reason):
+    """What is wrong with a key is said, and the secret isn't: errors go to logs."""
+    done = run(["-y", key, *words], program)
+    assert (done.returncode, done.stderr) == (1, f";; ERROR: {option}{reason})\n") and SECRET not in done.stdout
+
+
+KEY_FILES = [
+    (None, "No such file or directory"), ("", "there is no key in it"), ("\n# nothing\n", "there is no key in it"),
+    ("key:\n  - id: k1\n    algorithm: hmac-sha256\n", "the key has no secret"), (f'key "k1" {{ secret "{SECRET}"; }};\n', "a key is [algorithm:]name:secret"),
+    (f"md5:k1:{SECRET}\n", "unknown algorithm, use hmac-sha256, hmac-sha384, hmac-sha512, hmac-sha224, hmac-sha1 or hmac-md5")]
+
+
+@pytest.mark.parametrize("program, option", [("kdig", "bad keyfile {} ("), ("knsupdate", "failed to parse keyfile '{}' (")])
+@pytest.mark.parametrize("text, reason", KEY_FILES)
+def test_bad_key_files(tmp_path, program, option, text, reason):
+    path = tmp_path / "key"
+    if text is not None:
+        path.write_text(text)
+    done = run(["-k", str(path), os.devnull], program)
+    assert (done.returncode, done.stderr) == (1, f";; ERROR: {option.format(path)}{reason})\n")
+    assert "Is a directory" in run(["-k", str(tmp_path), os.devnull], program).stderr
+
+
+def test_key_files(odd, tmp_path):
+    """A line as of -y, also behind comments, or what keymgr -t prints."""
+    made = run(["-t", "k1.example"], "keymgr").stdout
+    assert made.startswith("# hmac-sha256:k1.example:") and "\nkey:\n" in made
+    for text in (made, f"hmac-sha256:k1.example:{SECRET}\n", f"\n# of the secondary\n  k1.example:{SECRET}\n", f"hmac-sha256:k1.example:{SECRET} comment\n"):
+        (tmp_path / "key").write_text(text)
+        done = kdig(odd, "-k", str(tmp_path / "key"), "+noall", "+qr", "+tsig", "a.odd.test")
+        assert done.returncode == 0 and re.search(r"^k1\.example\.\s+0\s+ANY\s+TSIG\s+hmac-sha256\. ", done.stdout, re.M), text
+
+
+@pytest.mark.parametrize("words, said", [
+    (["@/nonexistent/socket"], "can't send query to /nonexistent/socket(UDP) (No such file or directory)"),
+    (["@255.255.255.255"], "can't send query to 255.255.255.255@53(UDP) (Permission denied)"),
+    (["@127.0.0.1#{closed}"], "can't receive reply from 127.0.0.1@{closed}(UDP) (Connection refused)"),
+    (["@127.0.0.1#{closed}", "+tcp"], "can't connect to 127.0.0.1@{closed}(TCP) (Connection refused)"),
+    (["@127.0.0.1#{closed}", "-b", "192.0.2.77"], "can't assign address 192.0.2.77 (Cannot assign requested address)"),
+    (["@127.0.0.1#{odd}", "+tcp", "-q", "close.odd.test"], "can't receive reply from 127.0.0.1@{odd}(TCP) (the peer has closed the connection)")])
+def test_why_nobody_answers(odd, words, said):
+    """Warnings have the system's reason, and nothing is waited for that couldn't even be sent."""
+    numbers = {"odd": odd.port, "closed": free_port()}
+    begin = time.monotonic()
+    done = run([*(word.format(**numbers) for word in words), "+retry=0", "+time=60", "a.odd.test"])
+    assert done.returncode == 1 and f";; WARNING: {said.format(**numbers)}\n" in done.stderr and time.monotonic() - begin < 50
+
+
+@pytest.mark.parametrize("locale", ["C", "POSIX", "C.UTF-8", ""])
+def test_names_of_users_in_any_locale(odd, locale):
+    """In the locale C, as of a rescue system, names are UTF-8 too."""
+    done = subprocess.run([built("kdig", "tools"), f"@127.0.0.1#{odd.port}", "+noall", "+question", "b\u00fccher.a.odd.test"], capture_output=True, check=False,
+                          timeout=30 * PATIENCE, env={"LC_ALL": locale, "PATH": os.environ["PATH"]})
+    assert (done.returncode, done.stderr) == (0, b"") and b"xn--bcher-kva.a.odd.test." in done.stdout
+    done = subprocess.run([built("kdig", "tools"), f"@127.0.0.1#{odd.port}", b"b\xfccher.a.odd.test"], capture_output=True, check=False,
+                          timeout=30 * PATIENCE, env={"LC_ALL": locale, "PATH": os.environ["PATH"]})
+    assert done.returncode == 1 and b";; ERROR: IDNA (" in done.stderr

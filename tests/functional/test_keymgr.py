@@ -146,6 +146,16 @@ def test_set_beside_others(keys):
         assert {timer: shown[timer.replace("_", "-")] for timer in timers} == times
 
 
+def test_wrong_folder(keys, directory):
+    """A path that leads nowhere isn't a zone without keys; as with Knot DNS, a database is made there, but not in silence."""
+    keys.dir = directory / "tpyo"
+    done = keys.run("example.", "list")
+    assert (done.returncode, done.stdout) == (0, "") and done.stderr == f"warning: there was no key database in '{keys.dir}', an empty one was made\n"
+    assert keys.run("example.", "list").stderr == ""
+    keys.dir = directory / "first"
+    assert keys.run("example.", "generate").stderr == ""
+
+
 def test_refused_before_anything(keys):
     assert keys.fail("a..b", "list") == "error: invalid zone name 'a..b' (empty label)\n"
     key = keys.do("example.", "generate").strip()

@@ -39,7 +39,23 @@ static void dig_help(void)
 	printf("Usage: kdig [-4] [-6] [-d] [-b address] [-c class] [-p port]\n"
 	       "            [-q name] [-t type] [-x address] [-k keyfile]\n"
 	       "            [-y [algo:]keyname:key] [-E tapfile] [-G tapfile] [-f file]\n"
-	       "            name [type] [class] [@server]\n\n");
+	       "            name [type] [class] [@server]\n"
+	       "\n"
+	       "       -4, -6                     Use IPv4 only, IPv6 only.\n"
+	       "       -b ADDRESS[#PORT]          Ask from this address.\n"
+	       "       -c CLASS                   Class to ask for (IN).\n"
+	       "       -t TYPE                    Type to ask for (A); IXFR=SERIAL, NOTIFY[=SERIAL].\n"
+	       "       -q NAME                    Name to ask for; the same as NAME alone.\n"
+	       "       -x ADDRESS                 Ask for the name of an address (PTR).\n"
+	       "       -p PORT                    Port of servers without one (53; TLS, QUIC: 853; HTTPS: 443).\n"
+	       "       -y [ALG:]NAME:SECRET       Sign with a TSIG key.\n"
+	       "       -k FILE                    Sign with the TSIG key in a file.\n"
+	       "       -f FILE                    Ask all queries of a file; - is standard input.\n"
+	       "       -E FILE                    Write all messages to a dnstap file.\n"
+	       "       -G FILE                    Print the replies of a dnstap file.\n"
+	       "       -d                         Print what is done; -dd also names in certificates.\n"
+	       "       @SERVER[#PORT]             Server to ask (those of /etc/resolv.conf).\n"
+	       "\n");
 	for (size_t i = 0; i < count; i++) {
 		char name[64];
 		if (rows[i].is_hidden) {
@@ -201,12 +217,8 @@ static bool letter_set_port(reading_t *reading, const char *value)
 	return true;
 }
 
-static bool letter_take_key(reading_t *reading, lookup_key_t *key, const char *what, const char *value)
+static bool letter_take_key(reading_t *reading, lookup_key_t *key)
 {
-	if (key == NULL) {
-		lookup_error(reading->lookup, "bad %s %s", what, value);
-		return false;
-	}
 	if (!reading->runs) { /* it is read again */
 		explicit_bzero(key, sizeof(*key));
 		free(key);
@@ -218,12 +230,24 @@ static bool letter_take_key(reading_t *reading, lookup_key_t *key, const char *w
 
 static bool letter_set_key(reading_t *reading, const char *value)
 {
-	return letter_take_key(reading, lookup_key_scan(value), "key", value);
+	const char *reason;
+	lookup_key_t *key = lookup_key_scan(value, &reason);
+	if (key == NULL) { /* logs aren't the place for a secret */
+		lookup_error(reading->lookup, "bad key (%s)", reason);
+		return false;
+	}
+	return letter_take_key(reading, key);
 }
 
 static bool letter_set_keyfile(reading_t *reading, const char *value)
 {
-	return letter_take_key(reading, lookup_key_read(value), "keyfile", value);
+	const char *reason;
+	lookup_key_t *key = lookup_key_read(value, &reason);
+	if (key == NULL) {
+		lookup_error(reading->lookup, "bad keyfile %s (%s)", value, reason);
+		return false;
+	}
+	return letter_take_key(reading, key);
 }
 
 static bool letter_set_batch(reading_t *reading, const char *path);

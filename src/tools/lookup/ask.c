@@ -189,7 +189,7 @@ bool ask_receive(ask_t *ask, bool stops_at_id, knot_bytes_t *ret_message)
 		knot_bytes_t message;
 		exchange_end_t end = exchange_receive(ask->exchange, &message);
 		if (end == EXCHANGE_SOURCE && !ask_is_late(ask, since_ns)) {
-			lookup_warn(ask->lookup, "%s", exchange_problem(ask->exchange));
+			lookup_warn_exchange(ask->lookup, ask->exchange);
 			continue;
 		}
 		if (end != EXCHANGE_OK) {
@@ -200,7 +200,7 @@ bool ask_receive(ask_t *ask, bool stops_at_id, knot_bytes_t *ret_message)
 			if (end == EXCHANGE_HTTP) { /* its status tells why */
 				ask_put_session(ask, "HTTP");
 			}
-			lookup_warn(ask->lookup, "%s", exchange_problem(ask->exchange));
+			lookup_warn_exchange(ask->lookup, ask->exchange);
 			return false;
 		}
 		ask->is_kept = false;
@@ -296,7 +296,7 @@ static ask_result_t ask_once(ask_t *ask)
 	if (!ask->is_kept) {
 		exchange_end_t opened = exchange_open(ask->exchange);
 		if (opened != EXCHANGE_OK) {
-			lookup_warn(lookup, "%s", exchange_problem(ask->exchange));
+			lookup_warn_exchange(lookup, ask->exchange);
 			return ASK_FAILED;
 		}
 	}
@@ -305,7 +305,7 @@ static ask_result_t ask_once(ask_t *ask)
 		if (ask->is_kept) {
 			return ASK_STALE;
 		}
-		lookup_warn(lookup, "%s", exchange_problem(ask->exchange));
+		lookup_warn_exchange(lookup, ask->exchange);
 		return ASK_FAILED;
 	}
 	lookup_trace_query(ask);

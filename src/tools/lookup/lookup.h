@@ -160,6 +160,10 @@ __attribute__((format(printf, 2, 3))) void lookup_error(lookup_t *lookup, const 
 /** ";; WARNING: …". */
 __attribute__((format(printf, 2, 3))) void lookup_warn(lookup_t *lookup, const char *format, ...);
 
+/** The same of the last failure of an exchange, with its reason: "can't connect to 192.0.2.1@53(TCP) (Connection
+ * refused)". */
+void lookup_warn_exchange(lookup_t *lookup, const exchange_t *exchange);
+
 /** ";; DEBUG: …" to standard output, if asked for. */
 __attribute__((format(printf, 2, 3))) void lookup_debug(lookup_t *lookup, const char *format, ...);
 
@@ -183,11 +187,11 @@ bool lookup_scan_host(const char *text, lookup_host_t *ret_host);
 /** The name under which an address' PTR stands, "1.2.0.192.in-addr.arpa."; false: it is no address. */
 bool lookup_reverse(const char *address, char ret_name[static 80]);
 
-/** [alg:]name:secret of -y. NULL: bad. The caller owns it. */
-lookup_key_t *lookup_key_scan(const char *text);
+/** [alg:]name:secret of -y. NULL: bad, *ret_reason says why, without the secret. The caller owns the key. */
+lookup_key_t *lookup_key_scan(const char *text, const char **ret_reason);
 
-/** The same in a file. */
-lookup_key_t *lookup_key_read(const char *path);
+/** The first in a file: a line like that, or what keymgr -t prints. */
+lookup_key_t *lookup_key_read(const char *path, const char **ret_reason);
 
 /* ---- Names ---- */
 

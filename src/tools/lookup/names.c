@@ -6,6 +6,7 @@
 #include "src/tools/lookup/lookup.h"
 
 #include <idn2.h>
+#include <langinfo.h>
 #include <locale.h>
 #include <stdlib.h>
 
@@ -26,6 +27,16 @@ static void names_set_locale(void)
 	}
 }
 
+/* In the locale C nobody says what other bytes are: they are UTF-8, as terminals have it. */
+static int names_look_up(const char *name, char **ret_ascii)
+{
+	const int flags = IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL;
+	if (strcmp(nl_langinfo(CODESET), "ANSI_X3.4-1968") == 0) {
+		return idn2_lookup_u8((const uint8_t *)name, (uint8_t **)ret_ascii, flags);
+	}
+	return idn2_lookup_ul(name, ret_ascii, flags);
+}
+
 const char *lookup_idn_in(const char *name, const char **ret_reason)
 {
 	char *ascii = NULL;
@@ -33,7 +44,7 @@ const char *lookup_idn_in(const char *name, const char **ret_reason)
 		return name;
 	}
 	names_set_locale();
-	int result = idn2_lookup_ul(name, &ascii, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
+	int result = names_look_up(name, &ascii);
 	if (result != IDN2_OK) {
 		*ret_reason = idn2_strerror(result);
 		return NULL;

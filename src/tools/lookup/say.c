@@ -103,6 +103,12 @@ void lookup_warn(lookup_t *lookup, const char *format, ...)
 	va_end(args);
 }
 
+void lookup_warn_exchange(lookup_t *lookup, const exchange_t *exchange)
+{
+	const char *reason = exchange_reason(exchange);
+	lookup_warn(lookup, reason[0] != '\0' ? "%s (%s)" : "%s%s", exchange_problem(exchange), reason);
+}
+
 void lookup_debug(lookup_t *lookup, const char *format, ...)
 {
 	va_list args;

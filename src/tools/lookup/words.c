@@ -5,6 +5,7 @@
 #include "libknot/base/number.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -152,7 +153,10 @@ static bool words_scan_algorithm(knot_str_t text, knot_tsig_algorithm_t *ret_alg
 	return false;
 }
 
-static bool words_scan_key(const char *text, lookup_key_t *ret_key)
+#define WORDS_ALGORITHMS "hmac-sha256, hmac-sha384, hmac-sha512, hmac-sha224, hmac-sha1 or hmac-md5"
+
+/* NULL: it is a key; else why not. A secret is never part of it. */
+static const char *words_scan_key(const char *text, lookup_key_t *ret_key)
 {
 	const char *first = strchr(text, ':');
 	const char *second = first != NULL ? strchr(first + 1, ':') : NULL;
@@ -161,46 +165,80 @@ static bool words_scan_key(const char *text, lookup_key_t *ret_key)
 	knot_name_t name;
 	knot_base64_state_t state = { 0 };
 	size_t secret_len = 0;
-	if (first == NULL || (second != NULL && !words_scan_algorithm((knot_str_t){ text, (size_t)(first - text) },
-								&algorithm))) {
-		return false;
+	if (first == NULL) {
+		return "a key is [algorithm:]name:secret";
+	}
+	if (second != NULL && !words_scan_algorithm((knot_str_t){ text, (size_t)(first - text) }, &algorithm)) {
+		return "unknown algorithm, use " WORDS_ALGORITHMS;
 	}
 	const char *name_text = second != NULL ? first + 1 : text, *secret = (second != NULL ? second : first) + 1;
 	size_t name_len = (size_t)(secret - 1 - name_text);
 	if (name_len == 0 ||
 			knot_name_scan((knot_str_t){ name_text, name_len }, knot_name_root, wire, &name) != KNOT_OK) {
-		return false;
+		return "invalid name of the key";
 	}
 	knot_name_lower(name, ret_key->name);
 	name.wire = ret_key->name;
 	if (knot_base64_add(&state, knot_str_of(secret), (knot_mut_bytes_t){ ret_key->secret, sizeof(ret_key->secret) },
 			    &secret_len) != KNOT_DECODE_OK ||
 			state.digit_count != 0) {
-		return false;
+		return "the secret isn't base64";
 	}
 	ret_key->key = (knot_tsig_key_t){ name, algorithm, { ret_key->secret, secret_len } };
-	return true;
+	return NULL;
 }
 
-lookup_key_t *lookup_key_scan(const char *text)
+lookup_key_t *lookup_key_scan(const char *text, const char **ret_reason)
 {
 	lookup_key_t *key = calloc(1, sizeof(*key));
-	if (key != NULL && !words_scan_key(text, key)) {
+	*ret_reason = key != NULL ? words_scan_key(text, key) : "out of memory";
+	if (*ret_reason != NULL) {
 		free(key);
 		key = NULL;
 	}
 	return key;
 }
 
-lookup_key_t *lookup_key_read(const char *path)
+/*
+ * One line of a file. In the output of keymgr -t the key is in a comment, with its algorithm, before a part for
+ * knot.conf, "key:", which isn't a key without a secret.
+ */
+static lookup_key_t *words_read_key_line(char *line, const char **ret_reason)
+{
+	char *text = line + strspn(line, " \t");
+	bool is_comment = *text == '#' || *text == ';';
+	text += is_comment ? strspn(text, "#; \t") : 0;
+	text[strcspn(text, " \t\r\n")] = '\0';
+	const char *colon = strchr(text, ':');
+	if (*text == '\0' || (is_comment && (colon == NULL || strchr(colon + 1, ':') == NULL))) {
+		return NULL;
+	}
+	const char *reason;
+	lookup_key_t *key = lookup_key_scan(text, &reason);
+	if (key != NULL && key->key.secret.len == 0) {
+		explicit_bzero(key, sizeof(*key));
+		free(key);
+		key = NULL;
+		reason = "the key has no secret";
+	}
+	*ret_reason = is_comment ? *ret_reason : reason;
+	return key;
+}
+
+lookup_key_t *lookup_key_read(const char *path, const char **ret_reason)
 {
 	char line[2048];
 	FILE *file = fopen(path, "re");
 	lookup_key_t *key = NULL;
-	if (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-		char *text = line + strspn(line, " \t");
-		text[strcspn(text, " \t\r\n")] = '\0';
-		key = lookup_key_scan(text);
+	const char *first = NULL; /* what is wrong with the first line that could be a key */
+	*ret_reason = NULL;
+	while (file != NULL && key == NULL && first == NULL && fgets(line, sizeof(line), file) != NULL) {
+		key = words_read_key_line(line, &first);
+	}
+	if (key == NULL) {
+		*ret_reason = file == NULL || ferror(file) ? strerror(errno)
+			      : first != NULL              ? first
+							   : "there is no key in it";
 	}
 	explicit_bzero(line, sizeof(line));
 	if (file != NULL) {

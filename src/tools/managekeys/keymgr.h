@@ -18,6 +18,7 @@ typedef struct {
 	conf_t *conf;     /* owned */
 	kasp_t *kasp;     /* owned */
 	char kasp_path[4096];
+	bool is_new; /* the database was made by this run */
 	uint8_t zone_wire[KNOT_NAME_MAX];
 	char zone_text[KNOT_NAME_TEXT_MAX]; /* as listings have it */
 	const char *subject; /* the argument in front of the command, a zone or a keystore; NULL: "-", all, or the

@@ -15,6 +15,7 @@
 #include "src/sys/file.h"
 #include "src/sys/process.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
@@ -764,6 +765,7 @@ static bool keymgr_open(keymgr_t *run, bool writes)
 			(int)sizeof(run->kasp_path)) {
 		return keymgr_complain("the path is too long");
 	}
+	run->is_new = writes && access(run->kasp_path, F_OK) != 0 && errno == ENOENT;
 	const kasp_params_t params = {
 		.path = run->kasp_path, .size_max = run->conf->database.kasp_db_max_size, .read_only = !writes
 	};
@@ -830,6 +832,19 @@ static bool keymgr_is_command(const char *text, const char *name)
 	return text[i] == name[i];
 }
 
+/* As with Knot, a database that isn't there is made. For what looks for keys the path may be wrong. */
+static void keymgr_warn_of_new(const keymgr_t *run, const char *command)
+{
+	static const char *const lookers[] = { "list", "ds", "dnskey", "set", "delete", "del-all-old", "share",
+		"trash-list" };
+	for (size_t i = 0; run->is_new && i < KNOT_LEN(lookers); i++) {
+		if (strcmp(command, lookers[i]) == 0) {
+			fprintf(stderr, "warning: there was no key database in '%s', an empty one was made\n",
+					run->kasp_path);
+		}
+	}
+}
+
 /* How many arguments a command may have: its syntax has a word for each; what begins with -- is an option. */
 static size_t keymgr_arguments_max(const char *syntax)
 {
@@ -862,6 +877,7 @@ static bool keymgr_run_command(keymgr_t *run, const char *zone, const char *comm
 	if (!keymgr_open(run, true) || !keymgr_find_subject(run, zone, keymgr_subject_of(commands[i].run))) {
 		return false;
 	}
+	keymgr_warn_of_new(run, commands[i].name);
 	done_t done = commands[i].run(run);
 	if (done.err != KNOT_OK) {
 		return done.is_told ? false : keymgr_complain("%s", knot_strerror(done.err));

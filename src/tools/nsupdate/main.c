@@ -90,13 +90,9 @@ static bool main_set_timeout(arguments_t *arguments, const char *value)
 	return true;
 }
 
-static bool main_take_key(arguments_t *arguments, lookup_key_t *key, const char *what, const char *value)
+static bool main_take_key(arguments_t *arguments, lookup_key_t *key)
 {
 	lookup_query_t *settings = &arguments->session->settings;
-	if (key == NULL) {
-		lookup_error(&arguments->session->lookup, "failed to parse %s '%s'", what, value);
-		return false;
-	}
 	if (settings->key != NULL) {
 		explicit_bzero(key, sizeof(*key));
 		free(key);
@@ -109,12 +105,24 @@ static bool main_take_key(arguments_t *arguments, lookup_key_t *key, const char 
 
 static bool main_set_key(arguments_t *arguments, const char *value)
 {
-	return main_take_key(arguments, lookup_key_scan(value), "key", value);
+	const char *reason;
+	lookup_key_t *key = lookup_key_scan(value, &reason);
+	if (key == NULL) { /* logs aren't the place for a secret */
+		lookup_error(&arguments->session->lookup, "failed to parse key (%s)", reason);
+		return false;
+	}
+	return main_take_key(arguments, key);
 }
 
 static bool main_set_keyfile(arguments_t *arguments, const char *value)
 {
-	return main_take_key(arguments, lookup_key_read(value), "keyfile", value);
+	const char *reason;
+	lookup_key_t *key = lookup_key_read(value, &reason);
+	if (key == NULL) {
+		lookup_error(&arguments->session->lookup, "failed to parse keyfile '%s' (%s)", value, reason);
+		return false;
+	}
+	return main_take_key(arguments, key);
 }
 
 static bool main_set_ca(arguments_t *arguments, const char *value)

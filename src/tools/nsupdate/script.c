@@ -201,13 +201,14 @@ static script_step_t script_set_key(script_t *script, script_line_t *line)
 	char text[KNOT_NAME_TEXT_MAX + 2048];
 	knot_str_t name = script_word(line), secret = script_word(line);
 	lookup_key_t *key = NULL;
+	const char *reason = "key [algorithm:]name secret";
 	if (name.len > 0 && secret.len > 0 && name.len + secret.len < sizeof(text) - 2) {
 		snprintf(text, sizeof(text), "%.*s:%.*s", (int)name.len, name.data, (int)secret.len, secret.data);
-		key = lookup_key_scan(text);
+		key = lookup_key_scan(text, &reason);
 		explicit_bzero(text, sizeof(text));
 	}
 	if (key == NULL) {
-		return script_fail(script, "invalid key specification");
+		return script_fail(script, "invalid key specification (%s)", reason);
 	}
 	script_free_key(script);
 	script->key = key;

@@ -122,9 +122,12 @@ static const struct {
 	{ "server", SCRIPT_FAULT, "failed to parse server '', an address or name is missing" },
 	{ "server 192.0.2.1 70000", SCRIPT_FAULT, "failed to parse server '192.0.2.1 70000'" },
 	{ "server [::1", SCRIPT_FAULT, "failed to parse server '[::1'" },
-	{ "key a", SCRIPT_FAULT, "invalid key specification" },
-	{ "key a !", SCRIPT_FAULT, "invalid key specification" },
-	{ "key x:a AAAA", SCRIPT_FAULT, "invalid key specification" },
+	{ "key a", SCRIPT_FAULT, "invalid key specification (key [algorithm:]name secret)" },
+	{ "key a !", SCRIPT_FAULT, "invalid key specification (the secret isn't base64)" },
+	{ "key x:a AAAA", SCRIPT_FAULT,
+			"invalid key specification (unknown algorithm, use hmac-sha256, hmac-sha384, hmac-sha512, "
+			"hmac-sha224, "
+			"hmac-sha1 or hmac-md5)" },
 };
 
 static script_step_t take_lines(script_t *script, const char *lines, size_t *ret_before)

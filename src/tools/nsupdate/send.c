@@ -135,11 +135,11 @@ static bool send_receive(send_t *send, knot_bytes_t *ret_message)
 		exchange_end_t end = exchange_receive(send->exchange, &message);
 		bool is_late = sys_clock_ns() >= send->until_ns;
 		if (end == EXCHANGE_SOURCE && !is_late) {
-			lookup_warn(lookup, "%s", exchange_problem(send->exchange));
+			lookup_warn_exchange(lookup, send->exchange);
 			continue;
 		}
 		if (end != EXCHANGE_OK) {
-			lookup_warn(lookup, "%s", exchange_problem(send->exchange));
+			lookup_warn_exchange(lookup, send->exchange);
 			return false;
 		}
 		uint16_t id = message.len >= KNOT_MSG_HEADER_LEN ? load_be16(message.data) : send->id;
@@ -197,7 +197,7 @@ static bool send_to(send_t *send, const exchange_params_t *params, bool *ret_ans
 		}
 	}
 	if (!is_open) {
-		lookup_warn(lookup, "%s", exchange_problem(send->exchange));
+		lookup_warn_exchange(lookup, send->exchange);
 	}
 	exchange_free(send->exchange);
 	return is_good;
