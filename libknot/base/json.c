@@ -69,6 +69,21 @@ static void json_write_escape(knot_json_t *json, unsigned char byte)
 	json_write(json, escape, (size_t)len);
 }
 
+/* A control character of U+0080 to U+009F in UTF-8, which terminals obey as they obey ESC and a letter. */
+static bool json_is_late_control(const unsigned char *p, size_t left)
+{
+	return left >= 2 && p[0] == 0xC2 && p[1] >= 0x80 && p[1] < 0xA0;
+}
+
+/* How many bytes stand for themselves here. */
+static size_t json_plain_len(const unsigned char *p, size_t left)
+{
+	if (p[0] < 0x80) {
+		return json_is_plain(p[0]) ? 1 : 0;
+	}
+	return json_is_late_control(p, left) ? 0 : json_utf8_len(p, left);
+}
+
 /* Quoted; runs of what stands for itself go out in one piece. */
 static void json_write_string(knot_json_t *json, knot_str_t text)
 {
@@ -76,12 +91,13 @@ static void json_write_string(knot_json_t *json, knot_str_t text)
 	size_t start = 0, pos = 0;
 	json_write(json, "\"", 1);
 	while (pos < text.len) {
-		size_t step = json_is_plain(p[pos]) ? 1 : p[pos] >= 0x80 ? json_utf8_len(p + pos, text.len - pos) : 0;
+		size_t step = json_plain_len(p + pos, text.len - pos);
 		if (step > 0) {
 			pos += step;
 			continue;
 		}
 		json_write(json, text.data + start, pos - start);
+		pos += json_is_late_control(p + pos, text.len - pos); /* its second byte is its number */
 		json_write_escape(json, p[pos]);
 		start = ++pos;
 	}

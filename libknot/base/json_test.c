@@ -20,6 +20,8 @@ static const struct {
 	{ "other control characters", KNOT_STR("\0\x01\x1F\x7F"), "\"\\u0000\\u0001\\u001f\\u007f\"" },
 	{ "valid UTF-8 of each length", KNOT_STR("é€𝄞"), "\"é€𝄞\"" },
 	{ "the last code point", KNOT_STR("\xF4\x8F\xBF\xBF"), "\"\xF4\x8F\xBF\xBF\"" },
+	{ "control characters in UTF-8", KNOT_STR("a\xC2\x80z\xC2\x9B\xC2\x9F"), "\"a\\u0080z\\u009b\\u009f\"" },
+	{ "the first one that isn't", KNOT_STR("\xC2\xA0"), "\"\xC2\xA0\"" },
 	{ "beyond the last code point", KNOT_STR("\xF4\x90\x80\x80"), "\"\\u00f4\\u0090\\u0080\\u0080\"" },
 	{ "a byte that continues nothing", KNOT_STR("a\x80z"), "\"a\\u0080z\"" },
 	{ "a sequence longer than it needs to be", KNOT_STR("\xC0\x80"), "\"\\u00c0\\u0080\"" },

@@ -465,7 +465,9 @@ bool gun_start(gun_t *gun)
 
 void gun_stop(gun_t *gun)
 {
-	__atomic_store_n(&gun->stop, true, __ATOMIC_RELAXED);
+	if (__atomic_exchange_n(&gun->stop, true, __ATOMIC_RELAXED)) {
+		__atomic_store_n(&gun->ends, true, __ATOMIC_RELAXED);
+	}
 }
 
 bool gun_is_over(const gun_t *gun)

@@ -70,6 +70,7 @@ struct gun {
 	uint64_t start_ns;      /* monotonic: what workers' times count from */
 	uint64_t start_wall_ns; /* UNIX time */
 	bool stop;              /* atomic: send no more */
+	bool ends;              /* atomic: and wait for nothing */
 	unsigned clients;       /* sockets per lane, or connections at a time */
 };
 
@@ -100,7 +101,7 @@ bool gun_open(gun_t *gun, const options_t *options);
 /** Start the threads; the schedule begins a moment later. */
 bool gun_start(gun_t *gun);
 
-/** Send no more, in all threads. From signal handlers, too. */
+/** Send no more, in all threads; the second time: nor wait for replies. From signal handlers, too. */
 void gun_stop(gun_t *gun);
 
 /** True when all threads have ended. */

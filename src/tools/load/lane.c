@@ -26,7 +26,8 @@ lane_phase_t lane_phase(lane_t *lane, uint64_t now_ns, uint64_t *io_last_ns)
 		*io_last_ns = now_ns;
 		return LANE_SENDS;
 	}
-	return now_ns - *io_last_ns <= gun->plan.timeout_ns ? LANE_RECEIVES : LANE_ENDS;
+	bool waits = now_ns - *io_last_ns <= gun->plan.timeout_ns && !__atomic_load_n(&gun->ends, __ATOMIC_RELAXED);
+	return waits ? LANE_RECEIVES : LANE_ENDS;
 }
 
 bool lane_may_end(lane_t *lane)

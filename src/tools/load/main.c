@@ -75,6 +75,20 @@ static void main_watch(gun_t *gun, int signals_fd, main_samples_t *s)
 	}
 }
 
+/* What made threads end early is no success. */
+static bool main_say_errors(const gun_t *gun)
+{
+	bool is_good = true;
+	for (unsigned i = 0; i < gun->lane_count; i++) {
+		const lane_t *lane = &gun->lanes[i];
+		if (lane->error[0] != '\0') {
+			fprintf(stderr, "error: thread %u ended early (%s)\n", i, lane->error);
+			is_good = false;
+		}
+	}
+	return is_good;
+}
+
 static bool main_report(const gun_t *gun, main_samples_t *s)
 {
 	report_threads(gun, stdout);
@@ -84,8 +98,9 @@ static bool main_report(const gun_t *gun, main_samples_t *s)
 		report_ramp(gun, stdout);
 	}
 	report_wrong(gun, stdout);
-	bool is_good = gun->options->latency_file == NULL ||
-		       report_latency_file(gun->options->latency_file, &s->now.latency);
+	bool is_good = main_say_errors(gun);
+	is_good &= gun->options->latency_file == NULL ||
+		   report_latency_file(gun->options->latency_file, &s->now.latency);
 	if (!sys_file_end_output()) {
 		fprintf(stderr, "error: failed to write the report (%s)\n", strerror(errno));
 		is_good = false;

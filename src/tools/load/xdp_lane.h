@@ -93,8 +93,9 @@ static inline bool xdp_lane_send_udp(const lane_t *lane, const kxdp_flow_t *flow
 
 /** What ends kxdp_wait() besides packets. */
 typedef struct {
-	int timer_fd; /* owned */
-	int fd;       /* owned: an epoll of the timer and of the lane's inbox */
+	int timer_fd;      /* owned */
+	int fd;            /* owned: an epoll of the timer and of the lane's inbox */
+	uint64_t check_ns; /* when to look next whether the interface is there */
 } xdp_waker_t;
 
 /** False: lane->error says why. Close it in either case. */
@@ -102,7 +103,7 @@ bool xdp_lane_open_waker(lane_t *lane, xdp_waker_t *ret_waker);
 void xdp_lane_close_waker(xdp_waker_t *waker);
 
 /** Sleep until packets come, also to the inbox, or `sleep_ns` are over. False: the interface has gone. */
-bool xdp_lane_wait(lane_t *lane, const xdp_waker_t *waker, uint64_t sleep_ns);
+bool xdp_lane_wait(lane_t *lane, xdp_waker_t *waker, uint64_t sleep_ns);
 
 /** Ethernet bytes of a received packet, for the rate. */
 static inline uint64_t xdp_lane_wire_len(const kxdp_packet_t *packet)

@@ -76,7 +76,7 @@ static size_t xdp_quic_receive(xdp_quic_t *x)
 }
 
 /* A turn. False: it is over. */
-static bool xdp_quic_turn(xdp_quic_t *x, uint64_t *io_last_ns, const xdp_waker_t *waker)
+static bool xdp_quic_turn(xdp_quic_t *x, uint64_t *io_last_ns, xdp_waker_t *waker)
 {
 	lane_t *lane = x->lane;
 	quic_lane_turn_t turn = quic_lane_begin_turn(lane, x->client, io_last_ns);

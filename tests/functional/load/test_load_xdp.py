@@ -174,6 +174,43 @@ def test_signals(server, pair):
             process.kill()
 
 
+def test_second_signal_ends_at_once(server, pair):
+    """The replies that may still come, until the timeout of 1000 s, aren't waited for."""
+    server.stop()       # it answers no more
+    with subprocess.Popen(gun.command("-j", "-t", 1000, "-S", 100, "--timeout", 1000, queries=server.queries, target=pair.server4, namespace=pair.client),
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            while not json.loads(process.stdout.readline()).get("queries"):
+                pass
+            process.send_signal(signal.SIGINT)
+            line = {"queries": None}
+            while line["queries"] != 0:     # it has stopped sending, and waits
+                line = json.loads(process.stdout.readline())
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20 * PATIENCE) == 0
+            last = json.loads(process.stdout.read().splitlines()[-1])
+            assert last["type"] == "stats_sum" and last["counts"]["sent"] > 0 == last["counts"]["matched"]
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("arguments", [[], ["-T"], ["-m", "inject"], ["-m", "inject", "-T"], ["-r", "-m", "inject"], ["-m", "generic"]])
+def test_interface_that_goes(server, pair, arguments):
+    """The run ends at once, says why, and is a failure; what was counted until then is reported."""
+    command = gun.command("-j", "-t", 1000, "-S", 100, *arguments, queries=server.queries, target=pair.server4, namespace=pair.client)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            while not json.loads(process.stdout.readline()).get("queries"):
+                pass
+            pair.exec(pair.client, "ip", "link", "del", pair.client_if)
+            output, errors = process.communicate(timeout=20 * PATIENCE)
+            report = gun.Report(output)
+            assert report.of("thread_summary")[0]["error"] == "interface cli0 has gone" and report.counts["sent"] > 0
+            assert errors == "error: thread 0 ended early (interface cli0 has gone)\n" and process.returncode == 1
+        finally:
+            process.kill()
+
+
 def layout(text):
     """Lines without numbers, and without what only one of the two says."""
     lines = [re.sub(r"[\d.]+", "#", line).replace("native/copy", "native") for line in text.splitlines()]
