@@ -3,6 +3,7 @@
 
 #include "src/present/codes.h"
 #include "src/present/edns.h"
+#include "libknot/msg/sign.h"
 #include "libknot/text/rr_text.h"
 
 #include <inttypes.h>
@@ -226,6 +227,17 @@ static void message_put_base64(present_text_t *text, knot_bytes_t bytes)
 	}
 }
 
+static bool message_has_server_time(const knot_tsig_t *tsig)
+{
+	return tsig->error == KNOT_RCODE_BADTIME && tsig->other.len == KNOT_TSIG_TIME_LEN;
+}
+
+uint64_t present_tsig_time(const knot_tsig_t *tsig)
+{
+	const uint8_t *other = tsig->other.data;
+	return message_has_server_time(tsig) ? (uint64_t)load_be16(other) << 32 | load_be32(other + 2) : tsig->time_s;
+}
+
 void present_tsig_put_rdata(present_text_t *text, const present_style_t *style, const knot_tsig_t *tsig)
 {
 	const char *line = style->rdata.is_multiline ? "\n\t\t\t\t" : " ";
@@ -236,7 +248,11 @@ void present_tsig_put_rdata(present_text_t *text, const present_style_t *style, 
 	message_put_base64(text, tsig->mac);
 	present_text_format(
 			text, "%s%u %s %zu", line, tsig->original_id, present_tsig_error(tsig->error), tsig->other.len);
-	message_put_base64(text, tsig->other);
+	if (message_has_server_time(tsig)) {
+		present_text_format(text, " %" PRIu64, present_tsig_time(tsig)); /* as the time signed */
+	} else {
+		message_put_base64(text, tsig->other);
+	}
 	if (style->rdata.is_multiline) {
 		present_text_format(text, "%s)", line);
 	}

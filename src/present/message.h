@@ -45,6 +45,10 @@ void present_message_put(present_text_t *text, const present_style_t *style, con
 /** The foot, behind a blank line but for transfers. */
 void present_foot_put(present_text_t *text, const present_foot_t *foot);
 
+/** The time of the one who has sent a TSIG, in seconds since 1970: with BADTIME it is in the other data (RFC
+ * 8945 5.2.3). */
+uint64_t present_tsig_time(const knot_tsig_t *tsig);
+
 /** The RDATA of a TSIG, RFC 8945 4.2, which has no presentation form of its own. */
 void present_tsig_put_rdata(present_text_t *text, const present_style_t *style, const knot_tsig_t *tsig);
 

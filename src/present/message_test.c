@@ -97,6 +97,22 @@ static const struct {
 			";; Flags: qr; QUERY: 0; ANSWER: 0; AUTHORITY: 0; ADDITIONAL: 1\n\n"
 			";; TSIG PSEUDOSECTION:\nk1.                 \t0\tANY\tTSIG\thmac-sha256. 1704067200 300 2 "
 			"q80= 4660 BADSIG 0\n" },
+	{ "TSIG with the server's time",
+			TEST_HEADER("8009", "0000000000000001") "026b3100"
+								"00fa00ff00000000"
+								"0023"
+								"0b686d61632d73686132353600"
+								"000065920080"
+								"012c"
+								"0000"
+								"1234"
+								"0012"
+								"0006000165921020",
+			0,
+			";; ->>HEADER<<- opcode: QUERY; status: BADTIME; id: 4660\n"
+			";; Flags: qr; QUERY: 0; ANSWER: 0; AUTHORITY: 0; ADDITIONAL: 1\n\n"
+			";; TSIG PSEUDOSECTION:\nk1.                 \t0\tANY\tTSIG\thmac-sha256. 1704067200 300 0 "
+			"4660 BADTIME 6 5999038496\n" },
 };
 
 static char *text_of(const char *wire, unsigned bits)

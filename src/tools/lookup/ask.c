@@ -59,15 +59,17 @@ void ask_check_reply(ask_t *ask, const present_message_t *reply)
 	}
 }
 
-void ask_verify(ask_t *ask, knot_bytes_t wire)
+void ask_verify(ask_t *ask, knot_bytes_t wire, const present_message_t *reply)
 {
 	if (ask->chain == NULL) {
 		return;
 	}
-	knot_err_t err = knot_tsig_verify(ask->chain, wire, sys_clock_wall());
+	char why[LOOKUP_REASON_MAX];
+	uint64_t now_s = sys_clock_wall();
+	knot_err_t err = knot_tsig_verify(ask->chain, wire, now_s);
 	if (err != KNOT_OK) {
-		const char *why = err == KNOT_EMALF ? "expected a TSIG or SIG(0)" : knot_strerror(err);
-		lookup_warn(ask->lookup, "reply verification for %s (%s)", exchange_peer_text(ask->exchange), why);
+		lookup_warn(ask->lookup, "reply verification for %s (%s)", exchange_peer_text(ask->exchange),
+				lookup_tsig_reason(err, reply, now_s, why));
 	}
 }
 
@@ -268,7 +270,7 @@ static ask_result_t ask_single(ask_t *ask)
 		return ASK_TRUNCATED;
 	}
 	ask_check_reply(ask, &reply);
-	ask_verify(ask, wire);
+	ask_verify(ask, wire, &reply);
 	ask_put_session(ask, "");
 	ask_put_reply(ask, &reply);
 	if (query->style.format == PRESENT_FULL || query->style.format == PRESENT_SHORT) {

@@ -51,7 +51,7 @@ void ask_fail_malformed(ask_t *ask, const present_message_t *message);
 bool ask_read(ask_t *ask, knot_bytes_t wire, present_message_t *ret_message);
 
 /** Verify a reply's TSIG; what is wrong is a warning. */
-void ask_verify(ask_t *ask, knot_bytes_t wire);
+void ask_verify(ask_t *ask, knot_bytes_t wire, const present_message_t *reply);
 
 /** Put a message as the member `name`, or (NULL) as an element or document. */
 void ask_put_json(ask_t *ask, const present_message_t *message, const char *name, knot_json_t *json);

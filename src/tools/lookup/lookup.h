@@ -164,6 +164,13 @@ __attribute__((format(printf, 2, 3))) void lookup_warn(lookup_t *lookup, const c
  * refused)". */
 void lookup_warn_exchange(lookup_t *lookup, const exchange_t *exchange);
 
+enum { LOOKUP_REASON_MAX = 128 };
+
+/** Why knot_tsig_verify() has found a reply wrong; of clocks that differ, by how much. now_s: that it was verified at.
+ */
+const char *lookup_tsig_reason(knot_err_t err, const present_message_t *reply, uint64_t now_s,
+		char ret_text[static LOOKUP_REASON_MAX]);
+
 /** ";; DEBUG: …" to standard output, if asked for. */
 __attribute__((format(printf, 2, 3))) void lookup_debug(lookup_t *lookup, const char *format, ...);
 

@@ -5,6 +5,7 @@
 #include "src/sys/clock.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -107,6 +108,19 @@ void lookup_warn_exchange(lookup_t *lookup, const exchange_t *exchange)
 {
 	const char *reason = exchange_reason(exchange);
 	lookup_warn(lookup, reason[0] != '\0' ? "%s (%s)" : "%s%s", exchange_problem(exchange), reason);
+}
+
+const char *lookup_tsig_reason(
+		knot_err_t err, const present_message_t *reply, uint64_t now_s, char ret_text[static LOOKUP_REASON_MAX])
+{
+	if (err != KNOT_TSIG_EBADTIME || !reply->has_tsig) {
+		return err == KNOT_EMALF ? "expected a TSIG or SIG(0)" : knot_strerror(err);
+	}
+	uint64_t server_s = present_tsig_time(&reply->tsig);
+	bool is_ahead = server_s > now_s;
+	snprintf(ret_text, LOOKUP_REASON_MAX, "%s: the server's clock is %" PRIu64 " s %s this one", knot_strerror(err),
+			is_ahead ? server_s - now_s : now_s - server_s, is_ahead ? "ahead of" : "behind");
+	return ret_text;
 }
 
 void lookup_debug(lookup_t *lookup, const char *format, ...)

@@ -247,9 +247,12 @@ static message_result_t transfer_step(transfer_t *t, knot_json_t *json)
 		ask_put_json(ask, &message, NULL, json);
 	}
 	if (!transfer_check_head(t, needs_whole ? message.rcode : load_be16(wire.data + 2) & KNOT_RCODE_MASK)) {
+		if (needs_whole && message.has_tsig && message.tsig.error == KNOT_RCODE_BADTIME) {
+			ask_verify(ask, wire, &message); /* by how much the clocks differ */
+		}
 		return MESSAGE_BAD;
 	}
-	ask_verify(ask, wire);
+	ask_verify(ask, wire, &message);
 	if (!transfer_take_message(t, wire)) {
 		return MESSAGE_BAD;
 	}

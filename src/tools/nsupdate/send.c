@@ -110,12 +110,13 @@ static bool send_judge(send_t *send, knot_bytes_t wire)
 		return send_fail(send);
 	}
 	knot_err_t err = KNOT_OK;
+	uint64_t now_s = sys_clock_wall();
 	if (send->chain != NULL) {
-		err = knot_tsig_verify(send->chain, (knot_bytes_t){ session->answer, wire.len }, sys_clock_wall());
+		err = knot_tsig_verify(send->chain, (knot_bytes_t){ session->answer, wire.len }, now_s);
 	}
 	if (err != KNOT_OK) {
-		lookup_error(lookup, "reply verification (%s)",
-				err == KNOT_EMALF ? "expected a TSIG or SIG(0)" : knot_strerror(err));
+		char why[LOOKUP_REASON_MAX];
+		lookup_error(lookup, "reply verification (%s)", lookup_tsig_reason(err, &reply, now_s, why));
 		return send_fail(send);
 	}
 	if (reply.rcode != KNOT_RCODE_NOERROR) {
