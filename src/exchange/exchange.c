@@ -10,6 +10,7 @@
 #include "src/transport/quic.h"
 #include "src/transport/tls.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -71,23 +72,46 @@ static knot_err_t exchange_new_tls(const exchange_params_t *params, transport_t 
 	return transport_tls_new(&tls, ret_t);
 }
 
-/* Without a name of its own a server is called by its address, without port, as Knot's utilities do. */
-static void exchange_print_host(const exchange_params_t *params, char ret_host[static EXCHANGE_TEXT_MAX])
+/*
+ * The host of the URL. Without a name of its own a server is called by its address, without port, as Knot's utilities
+ * do. An IPv6 address stands in brackets (RFC 3986 3.2.2), and its zone is of this machine only (RFC 6874 4).
+ */
+static const char *exchange_authority(const exchange_params_t *params, char room[static EXCHANGE_TEXT_MAX])
 {
-	exchange_address_print(&params->server, ret_host);
-	ret_host[strcspn(ret_host, "@")] = '\0';
-	if (params->server.sa.sa_family == AF_UNIX) {
-		(void)snprintf(ret_host, EXCHANGE_TEXT_MAX, "localhost");
+	struct in6_addr ipv6;
+	char *host = room + 1; /* a bracket has room before it */
+	const char *given = params->http.authority;
+	if (given == NULL && params->server.sa.sa_family == AF_UNIX) {
+		return "localhost";
 	}
+	if (given != NULL && (strlen(given) > INET6_ADDRSTRLEN || inet_pton(AF_INET6, given, &ipv6) != 1)) {
+		return given;
+	}
+	if (given != NULL) {
+		memcpy(host, given, strlen(given) + 1);
+	} else {
+		char address[EXCHANGE_TEXT_MAX];
+		exchange_address_print(&params->server, address);
+		size_t len = strcspn(address, "@%");
+		memcpy(host, address, len);
+		host[len] = '\0';
+	}
+	if (inet_pton(AF_INET6, host, &ipv6) != 1) {
+		return host;
+	}
+	room[0] = '[';
+	size_t len = strlen(room);
+	room[len] = ']';
+	room[len + 1] = '\0';
+	return room;
 }
 
 static knot_err_t exchange_new_https(const exchange_params_t *params, transport_t **ret_t)
 {
-	char host[EXCHANGE_TEXT_MAX];
+	char room[EXCHANGE_TEXT_MAX + 2];
 	transport_tls_params_t tls = exchange_tls_params(params);
-	exchange_print_host(params, host);
 	transport_http_params_t http = { .uses_get = params->http.uses_get,
-		.authority = params->http.authority != NULL ? params->http.authority : host,
+		.authority = exchange_authority(params, room),
 		.path = params->http.path };
 	return transport_http_new(&tls, &http, ret_t);
 }

@@ -14,7 +14,7 @@ import pytest
 
 from harness.net import free_port, run
 from harness.quic_knot import many_names, quic_knot
-from harness.server import BUILD
+from harness.server import BUILD, built
 from harness.tls import NAME, SETTINGS, Pki, Server, answer, exactly, frame, framed, headers, read_query, read_request, reset, tool, wait_end
 from harness.waiting import PATIENCE, wait_until
 
@@ -105,6 +105,7 @@ setSecurityPollSuffix("")
 newServer({{address="127.0.0.1:{unbound['udp']}"}}):setUp()
 addTLSLocal("127.0.0.1:{tls}", {pair})
 addDOHLocal("127.0.0.1:{https}", {pair}, {{{paths}}})
+addDOHLocal("[::1]:{https}", "{pki.path("address.pem")}", "{pki.path("address.key")}")
 getDOHFrontend(0):setResponsesMap({{{entries}}})
 """)
     with daemon(["dnsdist", "--supervised", "--disable-syslog", "-C", "dnsdist.conf"], directory, lambda: listens(tls) and listens(https)):
@@ -112,6 +113,25 @@ getDOHFrontend(0):setResponsesMap({{{entries}}})
 
 
 PORTS = [("unbound", "tls"), ("unbound", "https"), ("dnsdist", "tls"), ("dnsdist", "https"), ("unbound", "udp"), ("unbound", "tcp")]
+
+
+LONG = "a" * 60 + ("." + "b" * 60) * 3
+
+
+@pytest.mark.parametrize("server,given,authority", [("::1", None, "[::1]"), ("127.0.0.1", None, "127.0.0.1"), ("127.0.0.1", "::1", "[::1]"), ("127.0.0.1", "[::1]:853", "[::1]:853"),
+                                                    ("127.0.0.1", "dns.example", "dns.example"), ("::1", LONG, LONG)])
+def test_authority(dnsdist, server, given, authority):
+    """An address of IPv6 stands in brackets, wherever it comes from; names stay as they are."""
+    text = ask(kind="https", server=server, port=dnsdist["https"], **({"authority": given} if given else {}))
+    assert f"HTTP session (HTTP/2-POST)-({authority}/dns-query)-(status: 200)" in text and ends(text) == ["ok"], text
+
+
+def test_authority_of_a_certificate(dnsdist, pki):
+    """kdig +https=[ADDRESS]: the certificate has to be of the address, which has no brackets there."""
+    for host, is_good in (("[::1]", True), (f"[::1]:{dnsdist['https']}", True), ("[::2]", False)):
+        done = subprocess.run([built("kdig", "tools"), f"@::1#{dnsdist['https']}", f"+https={host}", f"+tls-ca={pki.path('ca.pem')}", "+noall", "+header", "a.example"],
+                              capture_output=True, text=True, timeout=20 * PATIENCE, check=False)
+        assert (done.returncode == 0) == is_good and (f"-({host}/dns-query)-(status: 200)" in done.stdout) == is_good, done
 
 
 @pytest.mark.core

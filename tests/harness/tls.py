@@ -31,6 +31,7 @@ class Pki:
         self.make("other-ca", "cn = Other CA\nca\ncert_signing_key\n", issuer=None)
         server = "tls_www_server\nsigning_key\nip_address = 127.0.0.1\nip_address = 192.0.2.1\n"
         self.make("good", f"cn = {NAME}\ndns_name = {NAME}\n{server}")
+        self.make("address", f"cn = {NAME}\nip_address = ::1\n{server}")
         self.make("wrong-name", f"cn = other.example\ndns_name = other.example\n{server}")
         self.make("self-signed", f"cn = {NAME}\ndns_name = {NAME}\n{server}", issuer=None)
         self.make("foreign", f"cn = {NAME}\ndns_name = {NAME}\n{server}", issuer="other-ca")

@@ -267,8 +267,8 @@ static option_result_t options_set_https(option_context_t *context, bool is_on, 
 	if (authority_len > 0) {
 		lookup_host_t host;
 		query->http_server = query->http_authority = options_copy(at, authority_len);
-		bool has_port = lookup_scan_host(query->http_authority, &host) && host.service != NULL;
-		query->hostname = has_port ? options_copy(host.host, host.host_len) : query->http_authority;
+		bool is_host = lookup_scan_host(query->http_authority, &host); /* without port and brackets */
+		query->hostname = is_host ? options_copy(host.host, host.host_len) : query->http_authority;
 		(void)options_own_tls(context);
 	}
 	return OPTION_GOOD;
