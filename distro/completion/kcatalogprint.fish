@@ -16,5 +16,6 @@ complete -c kcatalogprint -s C -l confdb -r -F
 complete -c kcatalogprint -s D -l dir -r -F
 complete -c kcatalogprint -s a -l catalog -x -a '(__kcatalogprint_column 3)'
 complete -c kcatalogprint -s m -l member -x -a '(__kcatalogprint_column 1)'
+complete -c kcatalogprint -s j -l json
 complete -c kcatalogprint -s h -l help
 complete -c kcatalogprint -s V -l version

@@ -62,7 +62,7 @@ knot_err_t server_run_flush(server_t *server, entry_t *entry, unsigned how, job_
 				"command to override it",
 				settings.path);
 		outcome->is_flush_refused = true;
-		outcome->reason = strdup("zone file not written");
+		outcome->reason = strdup("the zone file changed since it was read: reload it, or overwrite it with -f");
 		return KNOT_EFILE;
 	}
 	if (err != KNOT_OK) {

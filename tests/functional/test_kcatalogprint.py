@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """kcatalogprint on databases that Debian's knotd writes: byte by byte what its own kcatalogprint says."""
+import json
+import re
 import shutil
 import subprocess
 
@@ -123,6 +125,19 @@ def test_wrong_use(database, tmp_path):
     # Knot takes a wrong name for no filter.
     a = ours("-D", database, "-m", "bad..name")
     assert a.returncode == 1 and a.stderr == b"error: invalid zone name 'bad..name' (empty label)\n" and a.stdout == b""
+
+
+def test_json(database, tmp_path):
+    """The same records, in the same order, with the same filters; nothing is an empty list; what can't be read is a failure."""
+    for filters in ([], ["-a", "cat.test"], ["-m", "m2.test"], ["-m", "nosuch.test"]):
+        lines = ours("-D", database, *filters).stdout.decode("latin-1").splitlines()[1:-1]
+        done = ours("-D", database, "--json", *filters)
+        assert (done.returncode, done.stderr) == (0, b"")
+        rows = json.loads(done.stdout)
+        assert ["  ".join(row[name] for name in ("zone", "owner", "catalog")) + "  " for row in rows] == [re.match(r"(\S+  ){3}", line)[0] for line in lines]
+        assert [line.endswith("  " + row["group"]) for line, row in zip(lines, rows) if row["group"].isascii()].count(False) == 0
+    done = ours("-D", tmp_path / "none", "-j")
+    assert done.returncode == 1 and json.loads(done.stdout) == [] and b"database does not exist" in done.stderr
 
 
 def test_damaged(database, tmp_path):

@@ -37,7 +37,7 @@ class Keys:
         return done.stderr
 
     def list(self, zone="example."):
-        return json.loads(self.do("-j", zone, "list") or "[]")
+        return json.loads(self.do("-j", zone, "list"))
 
 
 @pytest.fixture
@@ -144,6 +144,13 @@ def test_set_beside_others(keys):
         assert [one.communicate(timeout=60)[0] for one in done] == [b"OK\n"] * len(done)
         shown, = keys.list()
         assert {timer: shown[timer.replace("_", "-")] for timer in timers} == times
+
+
+def test_json_of_nothing(keys):
+    """No keys are an empty list, not an empty document."""
+    keys.do("other.", "generate")
+    for arguments in (["example.", "list"], ["example.", "trash-list"], ["-", "trash-list"]):
+        assert json.loads(keys.do("-j", *arguments)) == []
 
 
 def test_wrong_folder(keys, directory):

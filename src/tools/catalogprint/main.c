@@ -2,6 +2,7 @@
 /**
  * kcatalogprint: prints the members of catalogs that a catalog database holds; see doc/man/kcatalogprint.8.
  */
+#include "libknot/base/json.h"
 #include "src/catalog/catalog_db.h"
 #include "src/conf/version.h"
 #include "src/sys/file.h"
@@ -23,7 +24,9 @@ typedef struct {
 typedef struct {
 	conf_choice_t choice;
 	filter_t catalog, member;
-	uint64_t count; /* printed */
+	bool is_json;
+	knot_json_t json; /* the list, while it is printed */
+	uint64_t count;   /* printed */
 } params_t;
 
 __attribute__((format(printf, 1, 2))) static void catalogprint_error(const char *format, ...)
@@ -50,6 +53,7 @@ static void catalogprint_help(void)
 	       "                       configuration.\n"
 	       " -a, --catalog <name>  Filter the output by catalog zone name.\n"
 	       " -m, --member <name>   Filter the output by member zone name.\n"
+	       " -j, --json            Print JSON.\n"
 	       " -h, --help            Print the program help.\n"
 	       " -V, --version         Print the program version.\n",
 			conf_choice_default_config(), conf_choice_default_confdb());
@@ -60,6 +64,17 @@ static void catalogprint_help(void)
 static bool catalogprint_is_wanted(const filter_t *filter, knot_name_t name)
 {
 	return filter->name.wire == NULL || knot_name_eq(filter->name, name);
+}
+
+static void catalogprint_json(const catalog_record_t *record, const char *member, const char *owner,
+		const char *catalog, knot_json_t *json)
+{
+	knot_json_open(json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINE);
+	knot_json_text(json, "zone", member);
+	knot_json_text(json, "owner", owner);
+	knot_json_text(json, "catalog", catalog);
+	knot_json_str(json, "group", (knot_str_t){ (const char *)record->entry.group.data, record->entry.group.len });
+	knot_json_close(json);
 }
 
 static bool catalogprint_record(const catalog_record_t *record, void *ctx)
@@ -73,37 +88,60 @@ static bool catalogprint_record(const catalog_record_t *record, void *ctx)
 	knot_name_print(record->entry.member, member);
 	knot_name_print(record->entry.owner, owner);
 	knot_name_print(record->catalog, catalog);
+	params->count++;
+	if (params->is_json) {
+		catalogprint_json(record, member, owner, catalog, &params->json);
+		return true;
+	}
 	printf("%s  %s  %s  ", member, owner, catalog);
 	(void)!fwrite(record->entry.group.data, 1, record->entry.group.len, stdout);
 	putchar('\n');
-	params->count++;
 	return true;
 }
 
-/* A failure isn't one of the exit status: scripts count on that of Knot's. */
-static void catalogprint_run(params_t *params, const char *path)
+static void catalogprint_begin(params_t *params)
 {
-	puts(";; <member zone> <record owner> <catalog zone> <group>");
-	catalog_db_t *db = catalog_db_new(&(catalog_db_params_t){ .path = path, .read_only = true });
-	if (db == NULL) {
-		catalogprint_error("failed to print catalog (%s)", knot_strerror(KNOT_ENOMEM));
-		return;
+	if (params->is_json) {
+		params->json = knot_json_of(knot_json_to_file, stdout);
+		knot_json_open(&params->json, NULL, KNOT_JSON_LIST, KNOT_JSON_LINES);
+	} else {
+		puts(";; <member zone> <record owner> <catalog zone> <group>");
 	}
+}
+
+/* False: JSON couldn't be written. */
+static bool catalogprint_end(params_t *params, bool is_good)
+{
+	if (params->is_json) {
+		knot_json_close(&params->json);
+		return knot_json_end(&params->json);
+	}
+	if (is_good) {
+		printf("Total records: %" PRIu64 "\n", params->count);
+	}
+	return true;
+}
+
+/* Without JSON a failure isn't one of the exit status: scripts count on that of Knot's. */
+static bool catalogprint_run(params_t *params, const char *path)
+{
+	catalog_db_t *db = catalog_db_new(&(catalog_db_params_t){ .path = path, .read_only = true });
+	catalogprint_begin(params);
 	sys_lmdb_reason_t reason;
 	size_t damaged = 0;
-	knot_err_t err = catalog_db_open(db, &reason);
+	knot_err_t err = db != NULL ? catalog_db_open(db, &reason) : KNOT_ENOMEM;
 	err = err == KNOT_OK ? catalog_db_each(db, catalogprint_record, params, &damaged, &reason) : err;
+	bool is_written = catalogprint_end(params, err == KNOT_OK);
 	if (err == KNOT_ENOENT) {
 		catalogprint_error("failed to print catalog (database does not exist)");
 	} else if (err != KNOT_OK) {
-		catalogprint_error("failed to print catalog (%s)", reason.text);
-	} else {
-		printf("Total records: %" PRIu64 "\n", params->count);
+		catalogprint_error("failed to print catalog (%s)", db != NULL ? reason.text : knot_strerror(err));
 	}
 	if (damaged > 0) {
 		catalogprint_error("%zu damaged records were passed over", damaged);
 	}
 	catalog_db_close(db);
+	return !params->is_json || (err == KNOT_OK && damaged == 0 && is_written);
 }
 
 /* ---- Options ---- */
@@ -138,6 +176,7 @@ static options_t catalogprint_option(int c, params_t *params)
 	case 'D': return catalogprint_choose(&choice->dir, optarg, choice) ? OPTIONS_RUN : OPTIONS_REFUSED;
 	case 'a': return catalogprint_filter(&params->catalog, optarg) ? OPTIONS_RUN : OPTIONS_REFUSED;
 	case 'm': return catalogprint_filter(&params->member, optarg) ? OPTIONS_RUN : OPTIONS_REFUSED;
+	case 'j': params->is_json = true; return OPTIONS_RUN;
 	case 'h': catalogprint_help(); return OPTIONS_DONE;
 	case 'V': conf_version_print("kcatalogprint", optarg != NULL); return OPTIONS_DONE;
 	default: return OPTIONS_WRONG;
@@ -152,12 +191,13 @@ static options_t catalogprint_options(int argc, char **argv, params_t *params)
 		{ "dir", required_argument, NULL, 'D' },
 		{ "catalog", required_argument, NULL, 'a' },
 		{ "member", required_argument, NULL, 'm' },
+		{ "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", optional_argument, NULL, 'V' },
 		{ 0 },
 	};
 	int c;
-	while ((c = getopt_long(argc, argv, "c:C:D:a:m:hV::", known, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "c:C:D:a:m:jhV::", known, NULL)) != -1) {
 		options_t found = catalogprint_option(c, params);
 		if (found != OPTIONS_RUN) {
 			return found;
@@ -191,7 +231,7 @@ int main(int argc, char **argv)
 	} else if (options == OPTIONS_RUN) {
 		is_good = conf_choice_folder(&params.choice, path, error);
 		if (is_good) {
-			catalogprint_run(&params, path);
+			is_good = catalogprint_run(&params, path);
 		} else {
 			catalogprint_error("%s", error);
 		}

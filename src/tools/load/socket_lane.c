@@ -40,17 +40,19 @@ int socket_lane_open(lane_t *lane, int type)
 	} else if (fd >= 0) {
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
 	}
-	if (fd >= 0 && socket_lane_bind(lane, fd) &&
-			(connect(fd, (const struct sockaddr *)target, len) == 0 || errno == EINPROGRESS)) {
+	bool is_bound = fd >= 0 && socket_lane_bind(lane, fd);
+	if (is_bound && (connect(fd, (const struct sockaddr *)target, len) == 0 || errno == EINPROGRESS)) {
 		return fd;
 	}
 	int errnum = errno;
 	if (fd >= 0) {
 		close(fd);
 	}
-	bool is_short = errnum == EADDRNOTAVAIL || errnum == EMFILE || errnum == ENFILE || errnum == ENOBUFS;
+	bool is_short = errnum == EMFILE || errnum == ENFILE || errnum == ENOBUFS;
+	is_short = is_short || (errnum == EADDRNOTAVAIL && is_bound); /* else -l isn't of this host */
 	if (!is_short) {
-		snprintf(lane->error, sizeof(lane->error), "can't connect (%s)", strerror(errnum));
+		snprintf(lane->error, sizeof(lane->error), "can't %s (%s)",
+				is_bound ? "connect" : "use the local address", strerror(errnum));
 	}
 	errno = is_short ? EAGAIN : errnum;
 	return -1;

@@ -216,7 +216,7 @@ knot_err_t keymgr_list(const keymgr_t *run, const keys_set_t *set, list_times_t 
 	if (!is_json && !run->is_extended) {
 		qsort(shown, set->count, sizeof(*shown), list_compare);
 	}
-	if (is_json && set->count > 0) {
+	if (is_json) {
 		knot_json_open(&json, NULL, KNOT_JSON_LIST, KNOT_JSON_LINES);
 	}
 	for (size_t i = 0; i < set->count; i++) {
@@ -228,10 +228,10 @@ knot_err_t keymgr_list(const keymgr_t *run, const keys_set_t *set, list_times_t 
 			list_brief(run, &shown[i], times);
 		}
 	}
-	if (is_json && set->count > 0) {
+	if (is_json) {
 		knot_json_close(&json);
 	}
-	bool is_written = !is_json || set->count == 0 || knot_json_end(&json);
+	bool is_written = !is_json || knot_json_end(&json);
 	free(shown);
 	return is_written ? KNOT_OK : KNOT_EFILE;
 }

@@ -79,7 +79,7 @@ done_t keymgr_run_trash_list(const keymgr_t *run)
 		return keymgr_done(err);
 	}
 	knot_json_t json = knot_json_of(knot_json_to_file, stdout);
-	bool is_json = run->is_json && trash.count > 0;
+	bool is_json = run->is_json;
 	if (is_json) {
 		knot_json_open(&json, NULL, KNOT_JSON_LIST, KNOT_JSON_LINES);
 	}

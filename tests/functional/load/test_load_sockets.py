@@ -355,3 +355,10 @@ def test_far_targets_need_a_rate(pair, directory):
 def test_addresses_of_this_host_need_sockets(pair, directory):
     done = gun.run(queries=write_queries(directory), target=pair.client4, namespace=pair.client, check=False)
     assert done.returncode == 1 and "use --sockets" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["-T"]])
+def test_local_address_of_another_host(directory, arguments):
+    """It isn't taken for a lack of ports, which fewer clients would mend."""
+    done = gun.run("--sockets", "-t", 1, "-Q", 10, "-l", "198.51.100.7", *arguments, queries=write_queries(directory), target="127.0.0.1@1", check=False)
+    assert done.returncode == 1 and "can't use the local address (Cannot assign requested address)" in done.stderr and "--clients" not in done.stderr

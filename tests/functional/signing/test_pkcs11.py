@@ -81,7 +81,7 @@ class Manager:
         return done.stderr
 
     def list(self):
-        return {key["id"]: key for key in json.loads(self.do("-j", "example.", "list") or "[]")}
+        return {key["id"]: key for key in json.loads(self.do("-j", "example.", "list"))}
 
     def has(self, *keys):
         """True if these are the keys. SoftHSM may not open a token that another process, such as the server, writes to just then."""

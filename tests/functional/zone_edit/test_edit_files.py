@@ -282,6 +282,7 @@ def test_changed_file_is_not_overwritten(knotd):
     assert addresses(knotd, "a") == ["192.0.2.2"] and file(knotd) == by_hand
     done = knotd.knotc("-b", "zone-flush", "example", check=False)
     assert done.returncode == 1 and file(knotd) == by_hand
+    assert "the zone file changed since it was read: reload it, or overwrite it with -f" in done.stdout
     knotd.knotc("-b", "zone-reload", "example")
     assert "it replaces changes that were not written to it" in knotd.log()
     assert addresses(knotd, "a") == [] and addresses(knotd, "hand") == ["192.0.2.5"]
