@@ -279,6 +279,23 @@ def test_key_files(odd, tmp_path):
         assert done.returncode == 0 and re.search(r"^k1\.example\.\s+0\s+ANY\s+TSIG\s+hmac-sha256\. ", done.stdout, re.M), text
 
 
+def in_bash(odd, line):
+    return subprocess.run(["bash", "-c", line, built("kdig", "tools"), f"@127.0.0.1#{odd.port}"], capture_output=True, text=True, timeout=30 * PATIENCE, check=False)
+
+
+def test_pipes(odd, tmp_path):
+    """What comes through a pipe is there once: a key of a password manager, queries of another program, a packed dnstap file."""
+    (tmp_path / "key").write_text(f"k1:{SECRET}\n")
+    (tmp_path / "queries").write_text("a.odd.test\ncname.odd.test CNAME\n")
+    for words in (f"-k <(cat {tmp_path}/key)", f"-k /dev/stdin <{tmp_path}/key", f"-k <(cat {tmp_path}/key) -q b.odd.test -q"):
+        done = in_bash(odd, f'"$0" "$1" +noall +qr +tsig {words} a.odd.test')
+        assert done.returncode == 0 and "TSIG\thmac-sha256" in done.stdout, done
+    assert in_bash(odd, f'"$0" "$1" +short -f <(cat {tmp_path}/queries)').stdout == "192.0.2.1\na.odd.test.\n"
+    assert in_bash(odd, f'cat {tmp_path}/queries | "$0" "$1" +short -f /dev/stdin').stdout == "192.0.2.1\na.odd.test.\n"
+    assert kdig(odd, "-E", str(tmp_path / "tap"), "a.odd.test").returncode == 0
+    assert in_bash(odd, f'"$0" +short -G <(cat {tmp_path}/tap)').stdout == "192.0.2.1\n"
+
+
 @pytest.mark.parametrize("words, said", [
     (["@/nonexistent/socket"], "can't send query to /nonexistent/socket(UDP) (No such file or directory)"),
     (["@255.255.255.255"], "can't send query to 255.255.255.255@53(UDP) (Permission denied)"),

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /** Where the reading of a command line is. */
@@ -217,15 +218,11 @@ static bool letter_set_port(reading_t *reading, const char *value)
 	return true;
 }
 
-static bool letter_take_key(reading_t *reading, lookup_key_t *key)
+/* True if what is read of a path can be read again, as the command line is: a pipe has it only once. */
+static bool letter_can_read_again(const char *path)
 {
-	if (!reading->runs) { /* it is read again */
-		explicit_bzero(key, sizeof(*key));
-		free(key);
-		return true;
-	}
-	reading_query(reading)->key = key;
-	return true;
+	struct stat st;
+	return stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
 }
 
 static bool letter_set_key(reading_t *reading, const char *value)
@@ -236,18 +233,54 @@ static bool letter_set_key(reading_t *reading, const char *value)
 		lookup_error(reading->lookup, "bad key (%s)", reason);
 		return false;
 	}
-	return letter_take_key(reading, key);
+	if (!reading->runs) { /* it is read again */
+		explicit_bzero(key, sizeof(*key));
+		free(key);
+		return true;
+	}
+	reading_query(reading)->key = key;
+	return true;
+}
+
+/** A key that was read: files of queries may name its file in each line, and a pipe has it only once. */
+typedef struct keyfile {
+	struct keyfile *next;
+	char *path;
+	lookup_key_t *key;
+} keyfile_t;
+
+static lookup_key_t *letter_find_keyfile(const char *path, const char **ret_reason)
+{
+	static keyfile_t *files; /* never freed */
+	for (const keyfile_t *file = files; file != NULL; file = file->next) {
+		if (strcmp(file->path, path) == 0) {
+			return file->key;
+		}
+	}
+	lookup_key_t *key = lookup_key_read(path, ret_reason);
+	keyfile_t *file = key != NULL ? malloc(sizeof(*file)) : NULL;
+	char *copy = file != NULL ? strdup(path) : NULL;
+	if (copy != NULL) {
+		*file = (keyfile_t){ files, copy, key };
+		files = file;
+		return key;
+	}
+	*ret_reason = key != NULL ? "out of memory" : *ret_reason;
+	free(file);
+	free(key);
+	return NULL;
 }
 
 static bool letter_set_keyfile(reading_t *reading, const char *value)
 {
 	const char *reason;
-	lookup_key_t *key = lookup_key_read(value, &reason);
+	lookup_key_t *key = letter_find_keyfile(value, &reason);
 	if (key == NULL) {
 		lookup_error(reading->lookup, "bad keyfile %s (%s)", value, reason);
 		return false;
 	}
-	return letter_take_key(reading, key);
+	reading_query(reading)->key = key;
+	return true;
 }
 
 static bool letter_set_batch(reading_t *reading, const char *path);
@@ -260,7 +293,7 @@ static bool letter_set_trace(reading_t *reading, const char *value)
 
 static bool letter_set_replay(reading_t *reading, const char *value)
 {
-	if (!reading->runs && !lookup_replay_check(reading->lookup, value)) {
+	if (!reading->runs && letter_can_read_again(value) && !lookup_replay_check(reading->lookup, value)) {
 		return false;
 	}
 	reading_begin_query(reading, NULL);
@@ -456,7 +489,7 @@ static bool letter_set_batch(reading_t *reading, const char *path)
 	bool is_stdin = strcmp(path, "-") == 0, is_good = true;
 	char *line = NULL;
 	size_t room = 0, number = 0;
-	if (is_stdin && !reading->runs) { /* it can be read only once */
+	if (!reading->runs && (is_stdin || !letter_can_read_again(path))) {
 		reading->count++;
 		return true;
 	}
