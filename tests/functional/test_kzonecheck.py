@@ -476,3 +476,11 @@ def test_usage():
     assert run("-V").stdout.startswith("kzonecheck (")
     assert run("--nonsense").stdout == shown.stdout and run("--nonsense").returncode == 1
     assert run().stdout == shown.stdout
+
+
+def test_pipes(directory):
+    """A zone that is unpacked on the way is read once, also where the origin and lines are looked for."""
+    path = write(directory, HEAD + "c CNAME a\nc CNAME b\n")
+    for words in ("-v", "-v -o example", "-l", "-J"):
+        done = subprocess.run(["bash", "-c", f'"$0" {words} <(cat "$1")', built("kzonecheck", "tools"), path], capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 1 and "multiple CNAME records" in done.stdout + done.stderr and "SOA" not in done.stderr, done

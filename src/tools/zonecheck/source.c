@@ -6,7 +6,9 @@
 #include "src/tools/must.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static bool source_take_name(source_t *source, knot_name_t name)
 {
@@ -36,12 +38,17 @@ static bool source_take_path(source_t *source)
 	return source_take_text(source, name, len);
 }
 
-/* False: it can't be read to its end. */
+/* Standard input or a pipe, which can be read only once: kept. False: it can't be read to its end. */
 static bool source_read_input(source_t *source)
 {
+	bool is_standard = strcmp(source->path, "-") == 0;
+	FILE *file = is_standard ? stdin : fopen(source->path, "re");
+	if (file == NULL) {
+		return false;
+	}
 	size_t len = 0, room = 1 << 16;
 	char *text = must(malloc(room));
-	for (size_t got; (got = fread(text + len, 1, room - len, stdin)) > 0;) {
+	for (size_t got; (got = fread(text + len, 1, room - len, file)) > 0;) {
 		len += got;
 		if (len == room) {
 			room *= 2;
@@ -49,7 +56,17 @@ static bool source_read_input(source_t *source)
 		}
 	}
 	source->text = (knot_str_t){ text, len };
-	return ferror(stdin) == 0;
+	bool is_good = ferror(file) == 0;
+	if (!is_standard) {
+		fclose(file);
+	}
+	return is_good;
+}
+
+static bool source_is_stream(const char *path)
+{
+	struct stat st;
+	return strcmp(path, "-") == 0 || (stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)));
 }
 
 /* ---- The SOA ---- */
@@ -101,9 +118,9 @@ bool source_open(const char *path, const char *origin, source_t *ret_source, cha
 				origin != NULL ? "" : " by the name of the file");
 		return false;
 	}
-	if (strcmp(path, "-") == 0 && !source_read_input(ret_source)) {
-		snprintf(ret_error, SOURCE_ERROR_MAX, "failed to load the zone from standard input (%s)",
-				strerror(errno));
+	if (source_is_stream(path) && !source_read_input(ret_source)) {
+		snprintf(ret_error, SOURCE_ERROR_MAX, "failed to load the zone from %s (%s)",
+				strcmp(path, "-") == 0 ? "standard input" : path, strerror(errno));
 		source_close(ret_source);
 		return false;
 	}

@@ -362,3 +362,10 @@ def test_local_address_of_another_host(directory, arguments):
     """It isn't taken for a lack of ports, which fewer clients would mend."""
     done = gun.run("--sockets", "-t", 1, "-Q", 10, "-l", "198.51.100.7", *arguments, queries=write_queries(directory), target="127.0.0.1@1", check=False)
     assert done.returncode == 1 and "can't use the local address (Cannot assign requested address)" in done.stderr and "--clients" not in done.stderr
+
+
+def test_zone_from_a_pipe(directory):
+    with Responder(lambda number, query, wire: [(good(query).to_wire(), 0)]) as responder:
+        done = subprocess.run(["bash", "-c", '"$0" --sockets --threads 1 -j -t 1 -Q 100 -i <(cat "$1") --verify <(cat "$2") "$3"', gun.GUN, write_queries(directory),
+                               write_zone(directory), f"127.0.0.1@{responder.port}"], capture_output=True, text=True, check=False, timeout=60 * PATIENCE)
+    assert done.returncode == 0 and gun.Report(done.stdout).counts["verified"] > 10, done
