@@ -8,6 +8,7 @@
 #include "src/conf/db.h"
 #include "src/conf/version.h"
 #include "src/sys/file.h"
+#include "src/tools/colors.h"
 
 #include <getopt.h>
 #include <locale.h>
@@ -131,7 +132,7 @@ static options_verdict_t main_read_options(int argc, char **argv, params_t *ret_
 	}
 	if (!is_color_chosen) {
 		/* As Knot: not in extended output. */
-		params.color = isatty(STDOUT_FILENO) && !params.extended;
+		params.color = colors_are_wanted() && !params.extended;
 	}
 	*ret_params = params;
 	return OPTIONS_RUN;

@@ -7,6 +7,7 @@
 #include "src/sys/clock.h"
 #include "src/sys/file.h"
 #include "src/tools/conf_choice.h"
+#include "src/tools/colors.h"
 #include "src/tools/journalprint/print.h"
 #include "src/tools/journalprint/source.h"
 
@@ -435,7 +436,7 @@ int main(int argc, char **argv)
 	if (!sys_file_hold_streams()) {
 		return EXIT_FAILURE;
 	}
-	params_t params = { .choice = { .pick = journalprint_pick }, .has_color = isatty(STDOUT_FILENO) != 0 };
+	params_t params = { .choice = { .pick = journalprint_pick }, .has_color = colors_are_wanted() };
 	options_t options = journalprint_options(argc, argv, &params);
 	bool is_good = options == OPTIONS_DONE;
 	if (options == OPTIONS_WRONG) {

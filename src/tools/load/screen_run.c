@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The run on a terminal: a screen each second, keys, and the end. */
 #include "src/tools/load/screen.h"
+#include "src/tools/colors.h"
 #include "src/tools/terminal.h"
 
 #include <langinfo.h>
@@ -84,8 +85,7 @@ bool screen_run(gun_t *gun, report_sample_t samples[static 3])
 	}
 	(void)setlocale(LC_CTYPE, "");
 	r->unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-	const char *no_color = getenv("NO_COLOR");
-	r->color = no_color == NULL || *no_color == '\0';
+	r->color = !colors_are_refused();
 	snprintf(r->title, sizeof(r->title), "kxdpgun %s", PACKAGE_VERSION);
 	snprintf(r->target, sizeof(r->target), "%.90s@%u %s", gun->options->target, gun->target_port,
 			gun->options->protocol == PROTOCOL_TCP ? "TCP" : "UDP");

@@ -14,6 +14,7 @@
 #include "src/conf/version.h"
 #include "src/sys/file.h"
 #include "src/sys/process.h"
+#include "src/tools/colors.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -1010,7 +1011,7 @@ int main(int argc, char **argv)
 	};
 	static keymgr_t run;
 	int c, status = EXIT_SUCCESS;
-	run.has_colour = isatty(STDOUT_FILENO) != 0;
+	run.has_colour = colors_are_wanted();
 	while ((c = getopt_long(argc, argv, "c:C:D:t:ejlxXhV::", known, NULL)) != -1) {
 		if (!keymgr_option(c, &run, &status)) {
 			return sys_file_end_output() ? status : EXIT_FAILURE;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Guards knotc's prompt as a terminal shows it: completion of everything, history, keys, help, colours."""
 import re
+import subprocess
 
 import pytest
 
@@ -205,6 +206,24 @@ def test_colors(server, directory, options, has_colors):
         screen = terminal.wait(r"role.*master.*serial", colors=True)
         assert terminal.ended() == 0
     assert ("\x1b[32m" in screen or "\x1b[1;32m" in screen or "\x1b[1m\x1b[32m" in screen) == has_colors, screen.encode()
+
+
+@pytest.mark.parametrize("options,environment,has_colors", [([], {"NO_COLOR": "1"}, False), ([], {"NO_COLOR": ""}, True), (["-X"], {"NO_COLOR": "1"}, True), ([], {"TERM": "dumb"}, False)],
+                         ids=["refused", "empty", "option", "plain"])
+@pytest.mark.parametrize("program", ["knotc", "keymgr", "kjournalprint"])
+def test_colors_that_nobody_wants(server, directory, program, options, environment, has_colors):
+    """NO_COLOR and TERM=dumb are for all tools; an option goes before them."""
+    words = {"knotc": ["-s", str(server.socket), "zone-status", "example"], "keymgr": ["-D", str(directory / "keys"), "example.", "list"],
+             "kjournalprint": ["-D", str(server.dir / "db/journal"), "example"]}[program]
+    if program == "keymgr":
+        subprocess.run([built("keymgr", "tools"), "-D", directory / "keys", "example.", "generate"], check=True, stdout=subprocess.DEVNULL)
+    else:
+        for action in (["zone-begin", "example"], ["zone-set", "example", "new", "60", "A", "192.0.2.1"], ["zone-commit", "example"]):
+            assert server.knotc(*action).returncode == 0
+    with Terminal(directory, built(program, "tools"), *options, *words, environment=environment) as terminal:
+        screen = terminal.wait(r"role|ZSK|Changes between", colors=True)
+        assert terminal.ended() == 0
+    assert ("\x1b[" in screen) == has_colors, screen.encode()
 
 
 def test_top_from_the_prompt(prompt):
