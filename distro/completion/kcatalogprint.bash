@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Completion of kcatalogprint for bash: its options, files and folders, and the catalogs and members that the words before lead to.
 _kcatalogprint() {
-	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} column i
+	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} column i word
 	local -a where=()
 	COMPREPLY=()
 	case $previous in
@@ -24,6 +24,7 @@ _kcatalogprint() {
 		-c | --config | -C | --confdb | -D | --dir) where=("${COMP_WORDS[i]}" "${COMP_WORDS[i + 1]}") ;;
 		esac
 	done
-	mapfile -t COMPREPLY < <(compgen -W "$(kcatalogprint "${where[@]}" 2>/dev/null | awk -v column="$column" '!/^;/ && NF > 3 { print $column }' | sort -u)" -- "$current")
+	# Names are others' words: quoted, and never for compgen -W, which expands them.
+	mapfile -t COMPREPLY < <(kcatalogprint "${where[@]}" 2>/dev/null | awk -v column="$column" '!/^;/ && $3 ~ /[.]$/ { print $column }' | sort -u | while IFS= read -r word; do [[ $word != "$current"* ]] || printf '%q\n' "$word"; done)
 }
 complete -F _kcatalogprint kcatalogprint

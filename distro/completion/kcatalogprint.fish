@@ -8,7 +8,7 @@ function __kcatalogprint_column
             set where $words[$i] $words[(math $i + 1)]
         end
     end
-    kcatalogprint $where 2>/dev/null | awk -v column=$argv[1] '!/^;/ && NF > 3 { print $column }' | sort -u
+    kcatalogprint $where 2>/dev/null | awk -v column=$argv[1] '!/^;/ && $3 ~ /[.]$/ { print $column }' | sort -u
 end
 complete -c kcatalogprint -f
 complete -c kcatalogprint -s c -l config -r -F

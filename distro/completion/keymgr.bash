@@ -32,7 +32,7 @@ _keymgr() {
 
 # The next argument behind ${arguments[@]}.
 _keymgr_argument() {
-	local words='' files=''
+	local words='' files='' word
 	case ${#arguments[@]}.${arguments[1]} in
 	0.) words=$(keymgr -x "${where[@]}" -l 2>/dev/null) ;;
 	1.) words=$(keymgr -h 2>/dev/null | sed -n '/^Commands:/,/^$/s/^  \([a-z0-9-]\{1,\}\) .*/\1/p') ;;
@@ -49,7 +49,8 @@ _keymgr_argument() {
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 	else
-		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+		# Names are others' words: quoted, and never for compgen -W, which expands them.
+		mapfile -t COMPREPLY < <(tr ' ' '\n' <<<"$words" | while IFS= read -r word; do [[ -z $word || $word != "$current"* ]] || printf '%q\n' "$word"; done)
 	fi
 }
 complete -F _keymgr keymgr

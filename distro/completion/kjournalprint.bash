@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Completion of kjournalprint for bash: its options, and the zones that have a journal where the words before say that it is.
 _kjournalprint() {
-	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} i
+	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} i word
 	local -a where=()
 	COMPREPLY=()
 	case $previous in
@@ -21,6 +21,7 @@ _kjournalprint() {
 		-c | --config | -C | --confdb | -D | --dir) where=("${COMP_WORDS[i]}" "${COMP_WORDS[i + 1]}") ;;
 		esac
 	done
-	mapfile -t COMPREPLY < <(compgen -W "$(kjournalprint -x "${where[@]}" -z 2>/dev/null)" -- "$current")
+	# Names are others' words: quoted, and never for compgen -W, which expands them.
+	mapfile -t COMPREPLY < <(kjournalprint -x "${where[@]}" -z 2>/dev/null | while IFS= read -r word; do [[ $word != "$current"* ]] || printf '%q\n' "$word"; done)
 }
 complete -F _kjournalprint kjournalprint

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Completion of kxdpgun for bash: its options, as the help lists them, files, interfaces, modes and profiles.
 _kxdpgun() {
-	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} word
 	COMPREPLY=()
 	case $previous in
 	-i | --infile | -G | --qlog | --latency | --verify)
@@ -9,7 +9,10 @@ _kxdpgun() {
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
 		;;
-	-I | --interface) mapfile -t COMPREPLY < <(compgen -W "$(ls /sys/class/net 2>/dev/null)" -- "$current") ;;
+	-I | --interface)
+		# Names may be anything: quoted, and never for compgen -W, which expands them.
+		mapfile -t COMPREPLY < <(ls /sys/class/net 2>/dev/null | while IFS= read -r word; do [[ $word != "$current"* ]] || printf '%q\n' "$word"; done)
+		;;
 	-m | --mode) mapfile -t COMPREPLY < <(compgen -W 'auto copy generic inject' -- "$current") ;;
 	--profile) mapfile -t COMPREPLY < <(compgen -W 'query axfr ixfr notify update cookies' -- "$current") ;;
 	esac

@@ -77,6 +77,22 @@ static void catalogprint_json(const catalog_record_t *record, const char *member
 	knot_json_close(json);
 }
 
+/* A producer's text: what controls terminals, or would begin a line of its own, as \\DDD. */
+static void catalogprint_group(knot_bytes_t group)
+{
+	for (size_t i = 0; i < group.len; i++) {
+		const uint8_t c = group.data[i];
+		bool is_control = c < ' ' || c == 0x7f ||
+				  (c == 0xc2 && i + 1 < group.len && (group.data[i + 1] & 0xe0) == 0x80); /* C1 */
+		if (is_control) {
+			printf("\\%03u", c);
+		} else {
+			putchar(c);
+		}
+	}
+	putchar('\n');
+}
+
 static bool catalogprint_record(const catalog_record_t *record, void *ctx)
 {
 	params_t *params = ctx;
@@ -94,8 +110,7 @@ static bool catalogprint_record(const catalog_record_t *record, void *ctx)
 		return true;
 	}
 	printf("%s  %s  %s  ", member, owner, catalog);
-	(void)!fwrite(record->entry.group.data, 1, record->entry.group.len, stdout);
-	putchar('\n');
+	catalogprint_group(record->entry.group);
 	return true;
 }
 

@@ -194,6 +194,21 @@ def test_kcatalogprint(directory, complete):
             assert candidates(shell, directory, ["kcatalogprint", *where, "-a", ""], **with_fake) == ["cat."]
 
 
+@pytest.mark.parametrize("program, words", [("kcatalogprint", ["-a", ""]), ("kcatalogprint", ["-m", ""]), ("kjournalprint", [""]), ("kzoneimage", [""]), ("keymgr", [""]),
+                                            ("kxdpgun", ["-I", ""])])
+def test_names_are_not_commands(directory, program, words):
+    """What others named so, as producers of catalogs name their zones: no shell runs it when it completes."""
+    fake, name = directory / "bin", f"$(touch${{IFS}}{directory}/ran)`touch\t{directory}/ran`."
+    fake.mkdir()
+    for each in (program, "ls"):
+        (fake / each).write_text(f"#!/bin/sh\ncat <<'END'\n{name} {name} {name} $(touch {directory}/ran)\nEND\n")
+        (fake / each).chmod(0o755)
+    for shell in (bash, fish):
+        if shutil.which(shell.__name__) is not None:
+            candidates(shell, directory, [program, *words], PATH=f"{fake}:{os.environ['PATH']}")
+    assert not (directory / "ran").exists()
+
+
 def test_kzoneimage(server, complete):
     images = server.dir / "db"
     assert complete("--s", program="kzoneimage")[0].split("\t")[0] == "--sources"
