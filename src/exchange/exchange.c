@@ -76,7 +76,7 @@ static knot_err_t exchange_new_tls(const exchange_params_t *params, transport_t 
  * The host of the URL. Without a name of its own a server is called by its address, without port, as Knot's utilities
  * do. An IPv6 address stands in brackets (RFC 3986 3.2.2), and its zone is of this machine only (RFC 6874 4).
  */
-static const char *exchange_authority(const exchange_params_t *params, char room[static EXCHANGE_TEXT_MAX])
+static const char *exchange_authority(const exchange_params_t *params, char room[static EXCHANGE_TEXT_MAX + 2])
 {
 	struct in6_addr ipv6;
 	char *host = room + 1; /* a bracket has room before it */

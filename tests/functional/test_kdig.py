@@ -270,10 +270,11 @@ def test_bad_key_files(tmp_path, program, option, text, reason):
 
 
 def test_key_files(odd, tmp_path):
-    """A line as of -y, also behind comments, or what keymgr -t prints."""
+    """A line as of -y, also behind comments, or what keymgr -t prints; a key that was taken out of use by a comment isn't taken."""
     made = run(["-t", "k1.example"], "keymgr").stdout
     assert made.startswith("# hmac-sha256:k1.example:") and "\nkey:\n" in made
-    for text in (made, f"hmac-sha256:k1.example:{SECRET}\n", f"\n# of the secondary\n  k1.example:{SECRET}\n", f"hmac-sha256:k1.example:{SECRET} comment\n"):
+    for text in (made, f"hmac-sha256:k1.example:{SECRET}\n", f"\n# of the secondary\n  k1.example:{SECRET}\n", f"hmac-sha256:k1.example:{SECRET} comment\n",
+                 f"# hmac-sha256:old.example:{SECRET}\nhmac-sha256:k1.example:{SECRET}\n", f"# hmac-sha256:k1.example:{SECRET}\n"):
         (tmp_path / "key").write_text(text)
         done = kdig(odd, "-k", str(tmp_path / "key"), "+noall", "+qr", "+tsig", "a.odd.test")
         assert done.returncode == 0 and re.search(r"^k1\.example\.\s+0\s+ANY\s+TSIG\s+hmac-sha256\. ", done.stdout, re.M), text

@@ -188,12 +188,20 @@ static const char *words_scan_key(const char *text, lookup_key_t *ret_key)
 	return NULL;
 }
 
+static void words_free_key(lookup_key_t *take_key)
+{
+	if (take_key != NULL) {
+		explicit_bzero(take_key, sizeof(*take_key));
+		free(take_key);
+	}
+}
+
 lookup_key_t *lookup_key_scan(const char *text, const char **ret_reason)
 {
 	lookup_key_t *key = calloc(1, sizeof(*key));
 	*ret_reason = key != NULL ? words_scan_key(text, key) : "out of memory";
 	if (*ret_reason != NULL) {
-		free(key);
+		words_free_key(key);
 		key = NULL;
 	}
 	return key;
@@ -203,10 +211,10 @@ lookup_key_t *lookup_key_scan(const char *text, const char **ret_reason)
  * One line of a file. In the output of keymgr -t the key is in a comment, with its algorithm, before a part for
  * knot.conf, "key:", which isn't a key without a secret.
  */
-static lookup_key_t *words_read_key_line(char *line, const char **ret_reason)
+static lookup_key_t *words_read_key_line(char *line, bool *ret_is_comment, const char **ret_reason)
 {
 	char *text = line + strspn(line, " \t");
-	bool is_comment = *text == '#' || *text == ';';
+	bool is_comment = *ret_is_comment = *text == '#' || *text == ';';
 	text += is_comment ? strspn(text, "#; \t") : 0;
 	text[strcspn(text, " \t\r\n")] = '\0';
 	const char *colon = strchr(text, ':');
@@ -216,8 +224,7 @@ static lookup_key_t *words_read_key_line(char *line, const char **ret_reason)
 	const char *reason;
 	lookup_key_t *key = lookup_key_scan(text, &reason);
 	if (key != NULL && key->key.secret.len == 0) {
-		explicit_bzero(key, sizeof(*key));
-		free(key);
+		words_free_key(key);
 		key = NULL;
 		reason = "the key has no secret";
 	}
@@ -225,16 +232,36 @@ static lookup_key_t *words_read_key_line(char *line, const char **ret_reason)
 	return key;
 }
 
+/* A comment's key counts before the part for knot.conf, or if the file has nothing else; others were taken out of use.
+ */
+static bool words_is_of_keymgr(const char *line, const char *reason)
+{
+	return reason == NULL || strcmp(line + strspn(line, " \t"), "key:") == 0;
+}
+
 lookup_key_t *lookup_key_read(const char *path, const char **ret_reason)
 {
-	char line[2048];
+	char line[2048] = "";
 	FILE *file = fopen(path, "re");
-	lookup_key_t *key = NULL;
-	const char *first = NULL; /* what is wrong with the first line that could be a key */
+	lookup_key_t *key = NULL, *noted = NULL; /* the first one in a comment */
+	const char *first = NULL;                /* what is wrong with the first line that could be a key */
 	*ret_reason = NULL;
 	while (file != NULL && key == NULL && first == NULL && fgets(line, sizeof(line), file) != NULL) {
-		key = words_read_key_line(line, &first);
+		bool is_comment;
+		lookup_key_t *found = words_read_key_line(line, &is_comment, &first);
+		if (!is_comment) {
+			key = found;
+		} else if (noted == NULL) {
+			noted = found;
+		} else {
+			words_free_key(found);
+		}
 	}
+	if (key == NULL && words_is_of_keymgr(line, first)) {
+		key = noted;
+		noted = NULL;
+	}
+	words_free_key(noted);
 	if (key == NULL) {
 		*ret_reason = file == NULL || ferror(file) ? strerror(errno)
 			      : first != NULL              ? first
