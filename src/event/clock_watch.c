@@ -106,7 +106,9 @@ uint64_t clock_hold_s(server_t *server, zone_t *zone, uint64_t hold_s)
 {
 	sys_mutex_lock(&server->jobs.lock);
 	uint64_t jump_s = server->jumped_ms != 0 ? clock_rest_s(server->jumped_ms, hold_s) : 0;
-	uint64_t expired_s = entry_of(zone)->had_expired ? clock_rest_s(server->expired_ms, hold_s) : 0;
+	entry_t *entry = entry_of(zone);
+	uint64_t expired_s = entry->had_expired ? clock_rest_s(server->expired_ms, hold_s) : 0;
+	entry->had_expired = expired_s > 0; /* that of another zone, later, doesn't concern it */
 	sys_mutex_unlock(&server->jobs.lock);
 	return jump_s > expired_s ? jump_s : expired_s;
 }
