@@ -121,6 +121,7 @@ terminal_event_t terminal_wait(int ms)
 		terminal_suspend();
 	}
 	if (got_end) {
+		got_end = 0; /* the next one is told again */
 		return TERMINAL_END;
 	}
 	if (got_resize) {

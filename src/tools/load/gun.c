@@ -19,6 +19,7 @@
 #include <time.h>
 
 enum {
+	STOP_AGAIN_NS = 50000000, /* what comes sooner is the same wish: timeout(1) signals the process and its group */
 	START_DELAY_NS = 20000000, /* until all threads wait */
 	UDP_BATCH = 10,            /* as Knot's */
 	UDP_CLIENTS = 64,
@@ -451,13 +452,18 @@ bool gun_start(gun_t *gun)
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	int errnum = 0;
-	for (unsigned i = 0; i < gun->lane_count && errnum == 0; i++) {
-		errnum = pthread_create(&gun->lanes[i].thread, NULL, gun_run_lane, &gun->lanes[i]);
-		gun->lanes[i].is_started = errnum == 0;
+	for (unsigned i = 0; i < gun->lane_count; i++) {
+		lane_t *lane = &gun->lanes[i];
+		errnum = errnum != 0 ? errnum : pthread_create(&lane->thread, NULL, gun_run_lane, lane);
+		lane->is_started = errnum == 0;
+		if (errnum != 0) {
+			__atomic_store_n(&lane->is_over, true, __ATOMIC_RELEASE);
+		}
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (errnum != 0) {
 		gun_stop(gun);
+		__atomic_store_n(&gun->ends, true, __ATOMIC_RELAXED);
 		return gun_error("can't start a thread (%s)", strerror(errnum));
 	}
 	return true;
@@ -465,7 +471,9 @@ bool gun_start(gun_t *gun)
 
 void gun_stop(gun_t *gun)
 {
-	if (__atomic_exchange_n(&gun->stop, true, __ATOMIC_RELAXED)) {
+	if (!__atomic_exchange_n(&gun->stop, true, __ATOMIC_RELAXED)) {
+		gun->stopped_ns = sys_clock_ns();
+	} else if (sys_clock_ns() - gun->stopped_ns >= STOP_AGAIN_NS) {
 		__atomic_store_n(&gun->ends, true, __ATOMIC_RELAXED);
 	}
 }

@@ -37,6 +37,7 @@ typedef struct {
 	kxdp_injector_t *injector; /* owned; NULL: frames go by the queue */
 	pthread_t sender;          /* runs the injector */
 	bool has_sender;
+	uint64_t sender_told_ns; /* when it was asked to end last */
 	uint32_t spared_ns; /* of the time that it would wait awake for what is due: how late sleeps end is learnt */
 	worker_t worker;
 	pthread_t thread;
@@ -71,6 +72,7 @@ struct gun {
 	uint64_t start_wall_ns; /* UNIX time */
 	bool stop;              /* atomic: send no more */
 	bool ends;              /* atomic: and wait for nothing */
+	uint64_t stopped_ns;    /* monotonic: when gun_stop() was called first */
 	unsigned clients;       /* sockets per lane, or connections at a time */
 };
 
@@ -92,6 +94,9 @@ void socket_quic_run(lane_t *lane);
 bool lane_start_sender(lane_t *lane);
 void lane_stop_sender(lane_t *lane);
 
+/** In a turn of a lane that sends no more: ask the sender to end once it has nothing left, without waiting for it. */
+void lane_release_sender(lane_t *lane);
+
 /** Let the sender have the processor. */
 void lane_yield(const lane_t *lane);
 
@@ -101,7 +106,7 @@ bool gun_open(gun_t *gun, const options_t *options);
 /** Start the threads; the schedule begins a moment later. */
 bool gun_start(gun_t *gun);
 
-/** Send no more, in all threads; the second time: nor wait for replies. From signal handlers, too. */
+/** Send no more, in all threads; the second time, 50 ms later or more: nor wait for replies. */
 void gun_stop(gun_t *gun);
 
 /** True when all threads have ended. */
@@ -111,9 +116,7 @@ bool gun_is_over(const gun_t *gun);
 void gun_join(gun_t *gun);
 void gun_close(gun_t *gun);
 
-/**
- * How a lane waits for the next query, and how it ends. sending_ns, receiving: see lane_phase().
- */
+/** What a lane does: see lane_phase(). */
 typedef enum { LANE_SENDS, LANE_RECEIVES, LANE_ENDS } lane_phase_t;
 
 /** What a lane is to do now. It receives for the timeout after its last query, then ends. */

@@ -69,6 +69,27 @@ bool lane_start_sender(lane_t *lane)
 	return errnum == 0;
 }
 
+/* The sender has ended. */
+static void inject_count_failed(lane_t *lane)
+{
+	lane->has_sender = false;
+	worker_add(&lane->worker.counts.unsent, kxdp_injector_failed(lane->injector));
+}
+
+void lane_release_sender(lane_t *lane)
+{
+	if (!lane->has_sender || kxdp_injector_waiting(lane->injector) > 0) {
+		return;
+	}
+	const uint64_t now_ns = gun_now(lane->gun);
+	if (pthread_tryjoin_np(lane->sender, NULL) == 0) {
+		inject_count_failed(lane);
+	} else if (now_ns - lane->sender_told_ns >= STOP_STEP_MS * 1000000ull) {
+		lane->sender_told_ns = now_ns; /* a signal between two of its calls ends none: so again */
+		(void)pthread_kill(lane->sender, STOP_SIGNAL);
+	}
+}
+
 static void inject_sleep(long ns)
 {
 	(void)nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);
@@ -93,8 +114,7 @@ void lane_stop_sender(lane_t *lane)
 		limit.tv_nsec %= 1000000000;
 		errnum = pthread_timedjoin_np(lane->sender, NULL, &limit);
 	}
-	lane->has_sender = false;
-	worker_add(&lane->worker.counts.unsent, kxdp_injector_failed(lane->injector));
+	inject_count_failed(lane);
 }
 
 void lane_yield(const lane_t *lane)

@@ -36,7 +36,7 @@ bool lane_may_end(lane_t *lane)
 	__atomic_store_n(&lane->is_idle, true, __ATOMIC_RELEASE);
 	for (unsigned i = 0; i < gun->lane_count; i++) {
 		const lane_t *other = &gun->lanes[i];
-		if (other->is_started && !__atomic_load_n(&other->is_idle, __ATOMIC_ACQUIRE) &&
+		if (!__atomic_load_n(&other->is_idle, __ATOMIC_ACQUIRE) &&
 				!__atomic_load_n(&other->is_over, __ATOMIC_ACQUIRE)) {
 			return false;
 		}
@@ -48,7 +48,8 @@ uint64_t lane_sleep_ns(const lane_t *lane, uint64_t now_ns)
 {
 	uint64_t due_ns = worker_due(&lane->worker);
 	uint64_t left_ns = due_ns > now_ns ? due_ns - now_ns : 0;
-	if (__atomic_load_n(&lane->gun->stop, __ATOMIC_RELAXED) || due_ns == UINT64_MAX) {
+	if (__atomic_load_n(&lane->gun->stop, __ATOMIC_RELAXED) || due_ns == UINT64_MAX ||
+			now_ns >= lane->gun->duration_ns) {
 		return SLEEP_MAX_NS;
 	}
 	if (left_ns == 0) {

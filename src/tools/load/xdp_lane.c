@@ -58,35 +58,35 @@ static unsigned waker_sleep(lane_t *lane, const xdp_waker_t *waker, uint64_t sle
 	return what;
 }
 
-/*
- * A wait that the timer ends doesn't tell that the interface has gone, one without time does. A queue that sends would
- * be told as well; a lane that injects, or only receives, never.
- */
-static unsigned waker_check(lane_t *lane, xdp_waker_t *waker)
+static bool waker_tell(lane_t *lane, unsigned what)
+{
+	if ((what & KXDP_WAIT_GONE) == 0) {
+		return true;
+	}
+	snprintf(lane->error, sizeof(lane->error), "interface %s has gone",
+			lane->gun->interfaces[lane->interface].route.ifname);
+	return false;
+}
+
+bool xdp_lane_is_there(lane_t *lane, xdp_waker_t *waker)
 {
 	uint64_t now_ns = gun_now(lane->gun);
 	if (now_ns < waker->check_ns) {
-		return 0;
+		return true;
 	}
 	waker->check_ns = now_ns + CHECK_NS;
-	return kxdp_wait(lane->queue, 0, -1);
+	return waker_tell(lane, kxdp_wait(lane->queue, 0, -1));
 }
 
-bool xdp_lane_wait(lane_t *lane, xdp_waker_t *waker, uint64_t sleep_ns)
+bool xdp_lane_wait(lane_t *lane, const xdp_waker_t *waker, uint64_t sleep_ns)
 {
-	unsigned what = waker_check(lane, waker);
 	/* If the next query is due in a moment, look again, without a system call. */
-	bool sleeps = what == 0 && sleep_ns > 0;
-	if (sleeps && (lane->inbox == NULL || inbox_begin_wait(lane->inbox))) {
-		what = waker_sleep(lane, waker, sleep_ns);
-		if (lane->inbox != NULL) {
-			inbox_end_wait(lane->inbox);
-		}
+	if (sleep_ns == 0 || (lane->inbox != NULL && !inbox_begin_wait(lane->inbox))) {
+		return true;
 	}
-	if ((what & KXDP_WAIT_GONE) != 0) {
-		snprintf(lane->error, sizeof(lane->error), "interface %s has gone",
-				lane->gun->interfaces[lane->interface].route.ifname);
-		return false;
+	unsigned what = waker_sleep(lane, waker, sleep_ns);
+	if (lane->inbox != NULL) {
+		inbox_end_wait(lane->inbox);
 	}
-	return true;
+	return waker_tell(lane, what);
 }

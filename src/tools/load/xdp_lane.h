@@ -102,8 +102,14 @@ typedef struct {
 bool xdp_lane_open_waker(lane_t *lane, xdp_waker_t *ret_waker);
 void xdp_lane_close_waker(xdp_waker_t *waker);
 
-/** Sleep until packets come, also to the inbox, or `sleep_ns` are over. False: the interface has gone. */
-bool xdp_lane_wait(lane_t *lane, xdp_waker_t *waker, uint64_t sleep_ns);
+/**
+ * Look whether the interface is there, ten times per second. False: it has gone, lane->error says so. A wait that the
+ * timer ends doesn't tell that, and a lane that injects is never told as it sends.
+ */
+bool xdp_lane_is_there(lane_t *lane, xdp_waker_t *waker);
+
+/** Sleep until packets come, also to the inbox, or `sleep_ns` are over. False: as xdp_lane_is_there(). */
+bool xdp_lane_wait(lane_t *lane, const xdp_waker_t *waker, uint64_t sleep_ns);
 
 /** Ethernet bytes of a received packet, for the rate. */
 static inline uint64_t xdp_lane_wire_len(const kxdp_packet_t *packet)

@@ -86,6 +86,9 @@ static bool xdp_quic_turn(xdp_quic_t *x, uint64_t *io_last_ns, xdp_waker_t *wake
 	}
 	size_t received = xdp_quic_receive(x);
 	lane_yield(lane);
+	if (!xdp_lane_is_there(lane, waker)) {
+		return false;
+	}
 	return turn.begun > 0 || received > 0 || xdp_lane_wait(lane, waker, quic_lane_sleep_ns(lane, x->client));
 }
 

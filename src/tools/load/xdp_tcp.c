@@ -171,6 +171,9 @@ void xdp_tcp_run(lane_t *lane)
 		kxdp_flush(lane->queue);
 		size_t received = xdp_tcp_receive(&x);
 		lane_yield(lane);
+		if (!xdp_lane_is_there(lane, &waker)) {
+			break;
+		}
 		if (sent == 0 && received == 0 && !xdp_lane_wait(lane, &waker, lane_sleep_ns(lane, gun_now(gun)))) {
 			break;
 		}

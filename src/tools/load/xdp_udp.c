@@ -86,8 +86,11 @@ void xdp_udp_run(lane_t *lane)
 			kxdp_flush(lane->queue);
 		}
 		lane_yield(lane);
-		if (phase == LANE_RECEIVES && lane->has_sender && kxdp_injector_waiting(lane->injector) == 0) {
-			lane_stop_sender(lane); /* nothing more is sent */
+		if (phase != LANE_SENDS) {
+			lane_release_sender(lane);
+		}
+		if (!xdp_lane_is_there(lane, &waker)) {
+			break;
 		}
 		if (sent == 0 && received == 0 &&
 				!xdp_lane_wait(lane, &waker, lane_sleep_ns(lane, gun_now(lane->gun)))) {

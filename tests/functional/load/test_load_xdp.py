@@ -194,7 +194,8 @@ def test_second_signal_ends_at_once(server, pair):
             process.kill()
 
 
-@pytest.mark.parametrize("arguments", [[], ["-T"], ["-m", "inject"], ["-m", "inject", "-T"], ["-r", "-m", "inject"], ["-m", "generic"]])
+@pytest.mark.parametrize("arguments", [[], ["-T"], ["-m", "inject"], ["-m", "inject", "-T"], ["-r", "-m", "inject"], ["-Q", 300000],
+                                       ["-Q", 300000, "-T"], ["-m", "generic"]])
 def test_interface_that_goes(server, pair, arguments):
     """The run ends at once, says why, and is a failure; what was counted until then is reported."""
     command = gun.command("-j", "-t", 1000, "-S", 100, *arguments, queries=server.queries, target=pair.server4, namespace=pair.client)
