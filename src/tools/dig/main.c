@@ -8,10 +8,12 @@
  */
 #include "src/conf/version.h"
 #include "src/sys/file.h"
+#include "src/sys/lines.h"
 #include "src/tools/dig/options.h"
 #include "src/tools/lookup/trace.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -24,6 +26,7 @@ typedef struct {
 	bool has_query;              /* `query` is being read; before, words are common settings */
 	bool has_type;               /* of the common settings: said */
 	bool is_inner;               /* a line of a file */
+	bool has_batch;              /* a file of queries was named */
 	bool runs;                   /* ask; else only look */
 	bool is_good;                /* all answers so far */
 	bool is_over;                /* help or version were asked for */
@@ -484,47 +487,59 @@ static bool batch_take_line(reading_t *reading, char *line)
 	return is_good;
 }
 
+/* Ask what is in the lines, or (first turn) look at it. */
+static bool batch_take_lines(reading_t *reading, int fd, const char *path)
+{
+	sys_lines_t lines = sys_lines_of(fd);
+	char *line;
+	size_t len;
+	bool is_good = true;
+	while (is_good && sys_lines_next(&lines, &line, &len)) {
+		is_good = batch_take_line(reading, line);
+	}
+	sys_lines_done(&lines);
+	if (lines.error != 0) {
+		lookup_error(reading->lookup, "unable to read file of queries %s (%s)", path, strerror(lines.error));
+		return false;
+	}
+	if (lines.fault != NULL) {
+		lookup_error(reading->lookup, "%s", lines.fault);
+	}
+	if (!is_good || lines.fault != NULL) {
+		lookup_error(reading->lookup, "in file %s, line %zu", path, lines.number);
+	}
+	return is_good && lines.fault == NULL;
+}
+
 static bool letter_set_batch(reading_t *reading, const char *path)
 {
-	bool is_stdin = strcmp(path, "-") == 0, is_good = true;
-	char *line = NULL;
-	size_t room = 0, number = 0;
-	if (!reading->runs && (is_stdin || !letter_can_read_again(path))) {
-		reading->count++;
-		return true;
-	}
 	if (reading->is_inner) {
 		lookup_error(reading->lookup, "a file of queries within one: %s", path);
 		return false;
 	}
+	reading->has_batch = true;
 	reading_end_query(reading);
 	reading_fix_ports(&reading->common);
-	FILE *file = is_stdin ? stdin : fopen(path, "re");
-	if (file == NULL) {
+	bool is_stdin = strcmp(path, "-") == 0;
+	if (!reading->runs && (is_stdin || !letter_can_read_again(path))) {
+		return true;
+	}
+	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
 		lookup_error(reading->lookup, "unable to open file of queries %s (%s)", path, strerror(errno));
 		return false;
 	}
-	while (is_good && getline(&line, &room, file) >= 0) {
-		number++;
-		is_good = batch_take_line(reading, line);
-	}
-	if (!is_good) {
-		lookup_error(reading->lookup, "in file %s, line %zu", path, number);
-	} else if (ferror(file)) {
-		lookup_error(reading->lookup, "unable to read file of queries %s", path);
-		is_good = false;
-	}
-	free(line);
+	bool is_good = batch_take_lines(reading, fd, path);
 	if (!is_stdin) {
-		fclose(file);
+		close(fd);
 	}
 	return is_good;
 }
 
-/* Without a name the root is asked, for NS unless there is another type. */
+/* Without a name the root is asked, for NS unless there is another type. A file of queries may have none. */
 static void reading_default(reading_t *reading)
 {
-	if (reading->count > 0 || reading->is_over) {
+	if (reading->count > 0 || reading->has_batch || reading->is_over) {
 		return;
 	}
 	reading_begin_query(reading, ".");

@@ -3,6 +3,7 @@
 
 #include "libknot/msg/message.h"
 #include "libknot/rr/rdata.h"
+#include "src/sys/lines.h"
 #include "src/tools/load/hash.h"
 
 #include <errno.h>
@@ -214,19 +215,23 @@ bool queries_load_text(queries_t *q, const char *path, const queries_params_t *p
 	if (file == NULL) {
 		return false;
 	}
-	char *line = NULL, why[QUERIES_ERROR_MAX];
-	size_t room = 0, number = 0;
-	ssize_t len;
+	sys_lines_t lines = sys_lines_of(fileno(file));
+	char *line, why[QUERIES_ERROR_MAX];
+	size_t len;
 	bool is_good = true;
-	while (is_good && q->count < params->max && (len = getline(&line, &room, file)) >= 0) {
-		number++;
-		is_good = queries_add_line(q, (knot_str_t){ line, (size_t)len }, params, why);
+	while (is_good && q->count < params->max && sys_lines_next(&lines, &line, &len)) {
+		is_good = queries_add_line(q, (knot_str_t){ line, len }, params, why);
 	}
-	free(line);
-	if (!is_good) {
+	sys_lines_done(&lines);
+	if (lines.error != 0) {
+		snprintf(ret_error, QUERIES_ERROR_MAX, "failed reading queries file '%.200s' (%s)", path,
+				strerror(lines.error));
+	} else if (!is_good || lines.fault != NULL) {
 		/* The path and the line first: they say where to look. */
-		snprintf(ret_error, QUERIES_ERROR_MAX, "failed loading queries, %.120s:%zu: %.300s", path, number, why);
+		snprintf(ret_error, QUERIES_ERROR_MAX, "failed loading queries, %.120s:%zu: %.300s", path, lines.number,
+				lines.fault != NULL ? lines.fault : why);
 	}
+	is_good = is_good && lines.error == 0 && lines.fault == NULL;
 	return queries_close(file, path, ret_error) && is_good;
 }
 

@@ -3,6 +3,7 @@
  * knsupdate: sends dynamic updates to DNS servers; see doc/man/knsupdate.1.
  */
 #include "src/sys/file.h"
+#include "src/sys/lines.h"
 #include "src/tools/lookup/trust.h"
 #include "src/tools/nsupdate/session.h"
 
@@ -10,6 +11,7 @@
 #include "src/conf/version.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -284,41 +286,42 @@ static bool main_take_options(arguments_t *arguments, int argc, char **argv, boo
 /* ---- Files ---- */
 
 /* Run a file's lines up to the first that fails. */
-static bool main_run_stream(session_t *session, FILE *file, const char *name, bool *ret_over)
+static bool main_run_lines(session_t *session, int fd, const char *name, bool *ret_over)
 {
-	char *line = NULL;
-	size_t room = 0, number = 0;
+	sys_lines_t lines = sys_lines_of(fd);
+	lookup_t *lookup = &session->lookup;
+	char *line;
+	size_t len;
 	bool is_good = true;
-	ssize_t len;
-	while (is_good && !*ret_over && (len = getline(&line, &room, file)) >= 0) {
-		number++;
-		is_good = session_run(session, (knot_str_t){ line, (size_t)len }, ret_over);
+	while (is_good && !*ret_over && sys_lines_next(&lines, &line, &len)) {
+		is_good = session_run(session, (knot_str_t){ line, len }, ret_over);
 	}
-	if (!is_good) {
-		lookup_error(&session->lookup, "in %s, line %zu", name, number);
-	} else if (ferror(file)) {
-		lookup_error(&session->lookup, "failed to read '%s' (%s)", name, strerror(errno));
-		is_good = false;
+	sys_lines_done(&lines);
+	if (lines.error != 0) {
+		lookup_error(lookup, "failed to read '%s' (%s)", name, strerror(lines.error));
+		return false;
 	}
-	if (line != NULL) {
-		explicit_bzero(line, room); /* there may have been a key in it */
+	if (lines.fault != NULL) {
+		lookup_error(lookup, "%s", lines.fault);
 	}
-	free(line);
-	return is_good;
+	if (!is_good || lines.fault != NULL) {
+		lookup_error(lookup, "in %s, line %zu", name, lines.number);
+	}
+	return is_good && lines.fault == NULL;
 }
 
 static bool main_run_file(session_t *session, const char *path, bool *ret_over)
 {
 	if (strcmp(path, "-") == 0) {
-		return main_run_stream(session, stdin, "standard input", ret_over);
+		return main_run_lines(session, STDIN_FILENO, "standard input", ret_over);
 	}
-	FILE *file = fopen(path, "re");
-	if (file == NULL) {
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
 		lookup_error(&session->lookup, "failed to open '%s' (%s)", path, strerror(errno));
 		return false;
 	}
-	bool is_good = main_run_stream(session, file, path, ret_over);
-	fclose(file);
+	bool is_good = main_run_lines(session, fd, path, ret_over);
+	close(fd);
 	return is_good;
 }
 
