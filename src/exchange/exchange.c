@@ -325,7 +325,7 @@ static exchange_end_t exchange_fail_shell(exchange_t *x, shell_result_t result, 
 
 /* ---- Open ---- */
 
-static uint64_t exchange_until_ns(const exchange_t *x)
+uint64_t exchange_until_ns(const exchange_t *x)
 {
 	uint32_t timeout_ms = x->params.timeout_ms;
 	return timeout_ms == 0 ? SHELL_NEVER_NS : sys_clock_ns() + (uint64_t)timeout_ms * 1000000;
@@ -410,13 +410,13 @@ static exchange_end_t exchange_fail_event(exchange_t *x)
 	return exchange_fail_text(x, is_http ? EXCHANGE_HTTP : EXCHANGE_STREAM, "can't receive reply from %s", x->peer);
 }
 
-exchange_end_t exchange_receive(exchange_t *x, knot_bytes_t *ret_message)
+exchange_end_t exchange_receive(exchange_t *x, uint64_t until_ns, knot_bytes_t *ret_message)
 {
 	if (x->failed != EXCHANGE_OK) {
 		return x->failed;
 	}
 	assert(x->shell.fd >= 0);
-	shell_result_t result = shell_run(&x->shell, x->transport, exchange_has_received, x, exchange_until_ns(x));
+	shell_result_t result = shell_run(&x->shell, x->transport, exchange_has_received, x, until_ns);
 	if (result != SHELL_DONE) {
 		return exchange_fail_shell(x, result, false);
 	}

@@ -5,7 +5,8 @@
  *     exchange_t *x = exchange_new(&params);                 one server address, one transport
  *     exchange_end_t end = exchange_open(x);                 socket, connection, handshake
  *     end = exchange_send(x, query);
- *     end = exchange_receive(x, &reply);                     again for each message of a transfer, or after a wrong one
+ *     uint64_t until_ns = exchange_until_ns(x);
+ *     end = exchange_receive(x, until_ns, &reply);           again after a wrong one, or for each message of a transfer
  *     end = exchange_send(x, next_query);                    the connection stays open
  *     exchange_free(x);                                      closes in order
  *
@@ -102,8 +103,14 @@ KNOT_MUST_USE exchange_end_t exchange_open(exchange_t *x);
  */
 KNOT_MUST_USE exchange_end_t exchange_send(exchange_t *x, knot_bytes_t message);
 
-/** The next message, borrowed until the next call; unwritten on failure. */
-KNOT_MUST_USE exchange_end_t exchange_receive(exchange_t *x, knot_bytes_t *ret_message);
+/** When a call that begins now has reached its time limit: monotonic, UINT64_MAX: never. */
+uint64_t exchange_until_ns(const exchange_t *x);
+
+/**
+ * The next message, borrowed until the next call; unwritten on failure. until_ns: exchange_until_ns(), of one reply and
+ * all that is passed by before it.
+ */
+KNOT_MUST_USE exchange_end_t exchange_receive(exchange_t *x, uint64_t until_ns, knot_bytes_t *ret_message);
 
 /** The sentence about the last failure ("response timeout for 192.0.2.1@53(UDP)"), without prefix, dot and newline. */
 const char *exchange_problem(const exchange_t *x);

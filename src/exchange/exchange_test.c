@@ -80,7 +80,7 @@ static const knot_bytes_t query = { (const uint8_t *)"a question of some length"
 static void assert_receives(exchange_t *x, const char *want)
 {
 	knot_bytes_t message;
-	assert_int_equal(exchange_receive(x, &message), EXCHANGE_OK);
+	assert_int_equal(exchange_receive(x, exchange_until_ns(x), &message), EXCHANGE_OK);
 	assert_int_equal(message.len, strlen(want));
 	assert_memory_equal(message.data, want, message.len);
 }
@@ -89,7 +89,7 @@ static void assert_ends(exchange_t *x, exchange_end_t want, const char *want_pro
 {
 	knot_bytes_t message;
 	char text[256];
-	assert_int_equal(exchange_receive(x, &message), want);
+	assert_int_equal(exchange_receive(x, exchange_until_ns(x), &message), want);
 	(void)snprintf(text, sizeof(text), want_problem, exchange_peer_text(x));
 	assert_string_equal(exchange_problem(x), text);
 }
@@ -118,7 +118,7 @@ static void test_udp(void **state)
 	test_server_t *server = server_new(SOCK_DGRAM, serve_udp_from_elsewhere_first);
 	exchange_t *x = open_to(server, EXCHANGE_UDP, 10000);
 	assert_int_equal(exchange_send(x, query), EXCHANGE_OK);
-	assert_int_equal(exchange_receive(x, &message), EXCHANGE_SOURCE);
+	assert_int_equal(exchange_receive(x, exchange_until_ns(x), &message), EXCHANGE_SOURCE);
 	assert_non_null(strstr(exchange_problem(x), "unexpected reply source 127.0.0.1@"));
 	assert_receives(x, "first");
 	assert_receives(x, "second");

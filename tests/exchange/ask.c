@@ -245,7 +245,7 @@ static exchange_end_t ask_one(exchange_t *x, const char *name, const char *type)
 	exchange_end_t end = exchange_send(x, (knot_bytes_t){ query, len });
 	while (end == EXCHANGE_OK) {
 		knot_bytes_t reply;
-		end = exchange_receive(x, &reply);
+		end = exchange_receive(x, exchange_until_ns(x), &reply);
 		if (end != EXCHANGE_OK || reply.len < 12) {
 			break;
 		}

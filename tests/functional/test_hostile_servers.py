@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """kdig, khost and knsupdate against servers and files that keep them busy, each beside an honest one."""
+import contextlib
+import functools
 import os
+import socket
 import subprocess
+import threading
+import time
 
 import pytest
 
@@ -10,6 +15,7 @@ from harness.server import built
 from harness.waiting import PATIENCE
 
 NAME = "a.odd.test"
+SCRIPT = "zone odd.test\nadd a.odd.test A 192.0.2.1\nsend\n"
 
 
 def start(program, *words, **options):
@@ -22,6 +28,91 @@ def run(program, *words, script="", **options):
     with start(program, *words, **options) as process:
         out, err = process.communicate(script, timeout=60 * PATIENCE)
         return process.returncode, out, err
+
+
+def right(query):
+    if query[2] >> 3 & 15 == 5:    # UPDATE
+        return query[:2] + b"\xa8\0\0\1" + bytes(6) + query[12:12 + 10 + 4]
+    return scripted_server.answer(query, False)[0][0][1]
+
+
+def other_id(query):
+    reply = right(query)
+    return bytes([reply[0] ^ 1]) + reply[1:]
+
+
+@contextlib.contextmanager
+def udp_server(serve):
+    """serve(query, send, send_from_elsewhere), in a thread for each query; the port."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as elsewhere:
+        sock.bind(("127.0.0.1", 0))
+        elsewhere.bind(("127.0.0.1", 0))
+
+        def take():
+            while True:
+                query, client = sock.recvfrom(65535)
+                if not query:
+                    return
+                sends = [functools.partial(lambda way, to, data: way.sendto(data, to), way, client) for way in (sock, elsewhere)]
+                threading.Thread(target=serve, daemon=True, args=(query, *sends)).start()
+
+        thread = threading.Thread(target=take)
+        thread.start()
+        try:
+            yield sock.getsockname()[1]
+        finally:
+            elsewhere.sendto(b"", sock.getsockname())
+            thread.join()
+
+
+def test_what_is_passed_by_makes_no_time():
+    """A reply with another ID, and one from elsewhere, shortly before the time is over: it isn't given another time."""
+    limit, late = 4, 3.5
+
+    def serve(query, send, send_from_elsewhere):
+        time.sleep(late)    # the attack
+        with contextlib.suppress(OSError):
+            send(other_id(query))
+            send_from_elsewhere(right(query))
+
+    with udp_server(serve) as port:
+        began = time.monotonic()
+        processes = [start("kdig", f"@127.0.0.1#{port}", NAME, f"+timeout={limit}", "+retry=0"),
+                     start("khost", "-W", str(limit), "-R", "0", "-t", "A", NAME, f"127.0.0.1@{port}"),
+                     start("knsupdate", "-p", str(port), "-t", str(limit), "-r", "0")]
+        processes[2].stdin.write(SCRIPT)
+        processes[2].stdin.flush()
+        for process in processes:
+            with process:
+                assert process.wait(timeout=60 * PATIENCE) == 1
+                said = process.stderr.read()
+                assert ";; WARNING: reply ID (" in said and ";; WARNING: unexpected reply source 127.0.0.1@" in said
+                assert f";; WARNING: response timeout for 127.0.0.1@{port}(UDP)\n" in said
+        assert limit <= time.monotonic() - began < limit + late - 0.5
+
+
+@pytest.mark.parametrize("program", ["kdig", "knsupdate"])
+@pytest.mark.parametrize("is_stranger", [False, True], ids=["other IDs", "other ports"])
+def test_flood_is_no_flood_of_text(program, is_stranger):
+    """It tells of the first ones and counts the others; the right answer behind them is taken."""
+    count = 300
+
+    def serve(query, send, send_from_elsewhere):
+        for _ in range(count):
+            if is_stranger:
+                send_from_elsewhere(right(query))
+            else:
+                send(other_id(query))
+            time.sleep(0.0005)    # so that none is lost
+        send(right(query))
+
+    with udp_server(serve) as port:
+        words = [f"@127.0.0.1#{port}", NAME, "+short"] if program == "kdig" else ["-p", str(port)]
+        code, out, err = run(program, *words, script=SCRIPT if program == "knsupdate" else "")
+    lines = err.splitlines()
+    assert code == 0 and out == ("192.0.2.1\n" if program == "kdig" else "")
+    assert len(lines) == 21 and all(("unexpected reply source" if is_stranger else "reply ID") in line for line in lines[:20])
+    assert lines[20] == f";; WARNING: {count - 20} more of that kind were passed by"
 
 
 # ---- Files ----

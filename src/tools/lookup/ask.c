@@ -178,32 +178,34 @@ static void ask_put_reply(ask_t *ask, const present_message_t *reply)
 
 /* ---- Receiving ---- */
 
-static bool ask_is_late(const ask_t *ask, uint64_t since_ns)
+/* No message came. */
+static bool ask_fail_receive(ask_t *ask, exchange_end_t end)
 {
-	uint32_t limit_ms = ask->query->timeout_ms;
-	return limit_ms != 0 && sys_clock_ns() - since_ns > (uint64_t)limit_ms * 1000000;
+	ask->is_stale = ask->is_kept && (end == EXCHANGE_CLOSED || end == EXCHANGE_RECEIVE);
+	if (ask->is_stale) {
+		return false;
+	}
+	if (end == EXCHANGE_HTTP) { /* its status tells why */
+		ask_put_session(ask, "HTTP");
+	}
+	lookup_warn_exchange(ask->lookup, ask->exchange);
+	return false;
 }
 
-bool ask_receive(ask_t *ask, bool stops_at_id, knot_bytes_t *ret_message)
+/* What comes from others, or with another ID, is passed by, and doesn't make the time longer. */
+static bool ask_receive_ours(ask_t *ask, bool stops_at_id, lookup_passed_t *passed, knot_bytes_t *ret_message)
 {
-	uint64_t since_ns = sys_clock_ns();
+	uint64_t until_ns = exchange_until_ns(ask->exchange);
 	for (;;) {
 		knot_bytes_t message;
-		exchange_end_t end = exchange_receive(ask->exchange, &message);
-		if (end == EXCHANGE_SOURCE && !ask_is_late(ask, since_ns)) {
-			lookup_warn_exchange(ask->lookup, ask->exchange);
+		exchange_end_t end = exchange_receive(ask->exchange, until_ns, &message);
+		if (end == EXCHANGE_SOURCE) {
+			lookup_pass_by(ask->lookup, passed, "%s", exchange_problem(ask->exchange));
 			continue;
 		}
 		if (end != EXCHANGE_OK) {
-			ask->is_stale = ask->is_kept && (end == EXCHANGE_CLOSED || end == EXCHANGE_RECEIVE);
-			if (ask->is_stale) {
-				return false;
-			}
-			if (end == EXCHANGE_HTTP) { /* its status tells why */
-				ask_put_session(ask, "HTTP");
-			}
-			lookup_warn_exchange(ask->lookup, ask->exchange);
-			return false;
+			lookup_end_passed(ask->lookup, passed);
+			return ask_fail_receive(ask, end);
 		}
 		ask->is_kept = false;
 		lookup_trace_reply(ask, message);
@@ -212,16 +214,21 @@ bool ask_receive(ask_t *ask, bool stops_at_id, knot_bytes_t *ret_message)
 			*ret_message = message;
 			return true;
 		}
-		lookup_warn(ask->lookup, "reply ID (%u) is different from query ID (%u)", id, ask->question->id);
+		lookup_pass_by(ask->lookup, passed, "reply ID (%u) is different from query ID (%u)", id,
+				ask->question->id);
 		if (stops_at_id) {
 			lookup_error(ask->lookup, "reply ID mismatch from %s", exchange_peer_text(ask->exchange));
 			return false;
 		}
-		if (ask_is_late(ask, since_ns)) {
-			lookup_warn(ask->lookup, "response timeout for %s", exchange_peer_text(ask->exchange));
-			return false;
-		}
 	}
+}
+
+bool ask_receive(ask_t *ask, bool stops_at_id, knot_bytes_t *ret_message)
+{
+	lookup_passed_t passed = { 0 };
+	bool is_good = ask_receive_ours(ask, stops_at_id, &passed, ret_message);
+	lookup_end_passed(ask->lookup, &passed);
+	return is_good;
 }
 
 /* The server's cookie of a BADCOOKIE reply, which must be to ours. False, and it is said: there is none. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/tools/lookup/fetch.h"
 
-/* One exchange. What comes with another ID is passed by, as often as the limit lets it. */
+/* One exchange. What comes with another ID is passed by, as often and as long as the limits let it. */
 static bool fetch_once(const exchange_params_t *params, const lookup_query_t *query, uint8_t *room,
 		present_message_t *ret_reply)
 {
@@ -16,7 +16,9 @@ static bool fetch_once(const exchange_params_t *params, const lookup_query_t *qu
 	if (exchange != NULL && exchange_open(exchange) == EXCHANGE_OK &&
 			exchange_send(exchange, question.wire) == EXCHANGE_OK) {
 		knot_bytes_t wire;
-		for (unsigned i = 0; i < REPLIES_MAX && !is_good && exchange_receive(exchange, &wire) == EXCHANGE_OK;
+		uint64_t until_ns = exchange_until_ns(exchange);
+		for (unsigned i = 0; i < REPLIES_MAX && !is_good &&
+				     exchange_receive(exchange, until_ns, &wire) == EXCHANGE_OK;
 				i++) {
 			memcpy(room, wire.data, wire.len);
 			is_good = wire.len >= KNOT_MSG_HEADER_LEN && load_be16(wire.data) == question.id &&

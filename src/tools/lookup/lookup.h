@@ -171,6 +171,20 @@ enum { LOOKUP_REASON_MAX = 128 };
 const char *lookup_tsig_reason(knot_err_t err, const present_message_t *reply, uint64_t now_s,
 		char ret_text[static LOOKUP_REASON_MAX]);
 
+/** What was passed by while a reply was waited for. Starts as zeros. */
+typedef struct {
+	size_t count;
+} lookup_passed_t;
+
+/** A warning about something that is passed by: said of the first LOOKUP_PASSED_MAX, so that a flood of them is none of
+ * text. */
+enum { LOOKUP_PASSED_MAX = 20 };
+__attribute__((format(printf, 3, 4))) void lookup_pass_by(
+		lookup_t *lookup, lookup_passed_t *passed, const char *format, ...);
+
+/** Say how many more there were, once. */
+void lookup_end_passed(lookup_t *lookup, lookup_passed_t *passed);
+
 /** ";; DEBUG: …" to standard output, if asked for. */
 __attribute__((format(printf, 2, 3))) void lookup_debug(lookup_t *lookup, const char *format, ...);
 

@@ -104,6 +104,25 @@ void lookup_warn(lookup_t *lookup, const char *format, ...)
 	va_end(args);
 }
 
+void lookup_pass_by(lookup_t *lookup, lookup_passed_t *passed, const char *format, ...)
+{
+	va_list args;
+	if (passed->count++ >= LOOKUP_PASSED_MAX) {
+		return;
+	}
+	va_start(args, format);
+	say_line(lookup, "WARNING", format, args);
+	va_end(args);
+}
+
+void lookup_end_passed(lookup_t *lookup, lookup_passed_t *passed)
+{
+	if (passed->count > LOOKUP_PASSED_MAX) {
+		lookup_warn(lookup, "%zu more of that kind were passed by", passed->count - LOOKUP_PASSED_MAX);
+	}
+	passed->count = 0;
+}
+
 void lookup_warn_exchange(lookup_t *lookup, const exchange_t *exchange)
 {
 	const char *reason = exchange_reason(exchange);

@@ -16,8 +16,7 @@ typedef struct {
 	knot_tsig_chain_t *chain; /* NULL: unsigned */
 	knot_bytes_t message;
 	uint16_t id;
-	uint64_t until_ns; /* of this attempt; UINT64_MAX: no limit */
-	bool is_sent;      /* a server may have it */
+	bool is_sent; /* a server may have it */
 } send_t;
 
 /* ---- The message ---- */
@@ -127,34 +126,43 @@ static bool send_judge(send_t *send, knot_bytes_t wire)
 	return true;
 }
 
-/* Wait for the message with our ID. False: there is none within the time, which is said. */
-static bool send_receive(send_t *send, knot_bytes_t *ret_message)
+/* Wait for the message with our ID. What is passed by until then doesn't make the time longer. */
+static exchange_end_t send_receive_ours(send_t *send, lookup_passed_t *passed, knot_bytes_t *ret_message)
 {
 	lookup_t *lookup = &send->session->lookup;
+	uint64_t until_ns = exchange_until_ns(send->exchange);
 	for (;;) {
 		knot_bytes_t message;
-		exchange_end_t end = exchange_receive(send->exchange, &message);
-		bool is_late = sys_clock_ns() >= send->until_ns;
-		if (end == EXCHANGE_SOURCE && !is_late) {
-			lookup_warn_exchange(lookup, send->exchange);
+		exchange_end_t end = exchange_receive(send->exchange, until_ns, &message);
+		if (end == EXCHANGE_SOURCE) {
+			lookup_pass_by(lookup, passed, "%s", exchange_problem(send->exchange));
 			continue;
 		}
 		if (end != EXCHANGE_OK) {
-			lookup_warn_exchange(lookup, send->exchange);
-			return false;
+			return end;
 		}
 		uint16_t id = message.len >= KNOT_MSG_HEADER_LEN ? load_be16(message.data) : send->id;
 		if (id == send->id) {
-			lookup_debug(lookup, "received %zu bytes", message.len);
 			*ret_message = message;
-			return true;
+			return EXCHANGE_OK;
 		}
-		lookup_warn(lookup, "reply ID (%u) is different from query ID (%u)", id, send->id);
-		if (is_late) {
-			lookup_warn(lookup, "response timeout for %s", exchange_peer_text(send->exchange));
-			return false;
-		}
+		lookup_pass_by(lookup, passed, "reply ID (%u) is different from query ID (%u)", id, send->id);
 	}
+}
+
+/* False: there is no message within the time, which is said. */
+static bool send_receive(send_t *send, knot_bytes_t *ret_message)
+{
+	lookup_t *lookup = &send->session->lookup;
+	lookup_passed_t passed = { 0 };
+	exchange_end_t end = send_receive_ours(send, &passed, ret_message);
+	lookup_end_passed(lookup, &passed);
+	if (end != EXCHANGE_OK) {
+		lookup_warn_exchange(lookup, send->exchange);
+		return false;
+	}
+	lookup_debug(lookup, "received %zu bytes", ret_message->len);
+	return true;
 }
 
 /* ---- The exchange ---- */
@@ -187,8 +195,6 @@ static bool send_to(send_t *send, const exchange_params_t *params, bool *ret_ans
 	bool is_open = exchange_open(send->exchange) == EXCHANGE_OK;
 	for (uint64_t tries = 0; is_open && tries <= retries && !*ret_answered; tries++) {
 		knot_bytes_t reply;
-		send->until_ns = params->timeout_ms > 0 ? sys_clock_ns() + (uint64_t)params->timeout_ms * 1000000
-							: UINT64_MAX;
 		lookup_debug(lookup, "sending %zu bytes to %s", send->message.len, exchange_peer_text(send->exchange));
 		is_open = exchange_send(send->exchange, send->message) == EXCHANGE_OK;
 		send->is_sent |= is_open;
