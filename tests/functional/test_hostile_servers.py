@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """kdig, khost and knsupdate against servers and files that keep them busy, each beside an honest one."""
+import base64
 import contextlib
 import functools
 import os
@@ -8,14 +9,20 @@ import subprocess
 import threading
 import time
 
+import dns.message
+import dns.name
+import dns.rrset
+import dns.tsig
 import pytest
 
 from harness import scripted_server
 from harness.server import built
+from harness.tls import Server, framed, read_query
 from harness.waiting import PATIENCE
 
 NAME = "a.odd.test"
 SCRIPT = "zone odd.test\nadd a.odd.test A 192.0.2.1\nsend\n"
+KEY = "hmac-sha256:key:" + base64.b64encode(b"s" * 32).decode()
 
 
 def start(program, *words, **options):
@@ -113,6 +120,58 @@ def test_flood_is_no_flood_of_text(program, is_stranger):
     assert code == 0 and out == ("192.0.2.1\n" if program == "kdig" else "")
     assert len(lines) == 21 and all(("unexpected reply source" if is_stranger else "reply ID") in line for line in lines[:20])
     assert lines[20] == f";; WARNING: {count - 20} more of that kind were passed by"
+
+
+# ---- Transfers whose signatures are wrong ----
+
+def signed_transfer(query, way):
+    """Three messages of a zone, signed with the key; the way says what is wrong."""
+    name = dns.name.from_text("key.")
+    keyring = {name: dns.tsig.Key(name, b"s" * 32, "hmac-sha256.")}
+    asked = dns.message.from_wire(query, keyring=keyring)
+    records = ["odd.test. 60 IN SOA ns.odd.test. admin.odd.test. 5 1 1 1 1", "w.odd.test. 60 IN A 192.0.2.7", "odd.test. 60 IN SOA ns.odd.test. admin.odd.test. 5 1 1 1 1"]
+    context = None
+    for number, text in enumerate(records):
+        reply = dns.message.make_response(asked)
+        owner, ttl, rrclass, kind, data = text.split(None, 4)
+        reply.answer.append(dns.rrset.from_text(owner, int(ttl), rrclass, kind, data))
+        if way == "unsigned" or (way, number) == ("unsigned end", 2) or (way == "signed at the ends" and number == 1):
+            reply.tsig, reply.keyring = None, None
+            wire = reply.to_wire()
+            if context is not None:
+                context.update(wire)
+        else:
+            wire = reply.to_wire(multi=True, tsig_ctx=context)
+            context = reply.tsig_ctx
+        if (way, number) == ("changed", 1):
+            wire = wire.replace(bytes([192, 0, 2, 7]), bytes([192, 0, 2, 8]))
+        yield wire
+
+
+@pytest.mark.parametrize(("way", "shown", "said"), [
+    ("good", 3, None),
+    ("signed at the ends", 3, None),
+    ("unsigned", 0, ";; ERROR: reply verification for 127.0.0.1@{port}(TCP) (expected a TSIG or SIG(0))"),
+    ("changed", 1, ";; ERROR: reply verification for 127.0.0.1@{port}(TCP) ("),
+    ("unsigned end", 3, ";; ERROR: the last message of the transfer isn't signed"),
+])
+@pytest.mark.parametrize("program", ["kdig", "kdig +json"])
+def test_transfer_with_wrong_signatures(program, way, shown, said):
+    """It ends where the signature is wrong, and isn't called good."""
+    def serve(connection):
+        for wire in signed_transfer(read_query(connection), way):
+            connection.sendall(framed(wire))
+        time.sleep(0.1)    # a client that doesn't end would say that the connection is closed
+
+    with Server(serve) as server:
+        code, out, err = run("kdig", f"@127.0.0.1#{server.port}", "odd.test", "AXFR", "-y", KEY, *program.split()[1:])
+    assert code == (0 if said is None else 1), err
+    if said is None:
+        assert err == ""
+    else:
+        assert err.startswith(said.format(port=server.port)) and err.count("\n") == 2, err
+    if program == "kdig":
+        assert sum(line.split()[2:3] == ["IN"] for line in out.splitlines()) == shown
 
 
 # ---- Files ----

@@ -59,18 +59,19 @@ void ask_check_reply(ask_t *ask, const present_message_t *reply)
 	}
 }
 
-void ask_verify(ask_t *ask, knot_bytes_t wire, const present_message_t *reply)
+bool ask_verify(ask_t *ask, knot_bytes_t wire, const present_message_t *reply, ask_say_cb say)
 {
 	if (ask->chain == NULL) {
-		return;
+		return true;
 	}
 	char why[LOOKUP_REASON_MAX];
 	uint64_t now_s = sys_clock_wall();
 	knot_err_t err = knot_tsig_verify(ask->chain, wire, now_s);
 	if (err != KNOT_OK) {
-		lookup_warn(ask->lookup, "reply verification for %s (%s)", exchange_peer_text(ask->exchange),
+		say(ask->lookup, "reply verification for %s (%s)", exchange_peer_text(ask->exchange),
 				lookup_tsig_reason(err, reply, now_s, why));
 	}
+	return err == KNOT_OK;
 }
 
 /* ---- Printing ---- */
@@ -277,7 +278,7 @@ static ask_result_t ask_single(ask_t *ask)
 		return ASK_TRUNCATED;
 	}
 	ask_check_reply(ask, &reply);
-	ask_verify(ask, wire, &reply);
+	(void)ask_verify(ask, wire, &reply, lookup_warn);
 	ask_put_session(ask, "");
 	ask_put_reply(ask, &reply);
 	if (query->style.format == PRESENT_FULL || query->style.format == PRESENT_SHORT) {

@@ -50,8 +50,11 @@ void ask_fail_malformed(ask_t *ask, const present_message_t *message);
 /** Read a message; one that can't be read is said and shown as above. */
 bool ask_read(ask_t *ask, knot_bytes_t wire, present_message_t *ret_message);
 
-/** Verify a reply's TSIG; what is wrong is a warning. */
-void ask_verify(ask_t *ask, knot_bytes_t wire, const present_message_t *reply);
+/** lookup_warn(), lookup_error() */
+typedef void (*ask_say_cb)(lookup_t *lookup, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/** Verify a reply's TSIG. False: something is wrong, and `say` has said what. */
+bool ask_verify(ask_t *ask, knot_bytes_t wire, const present_message_t *reply, ask_say_cb say);
 
 /** Put a message as the member `name`, or (NULL) as an element or document. */
 void ask_put_json(ask_t *ask, const present_message_t *message, const char *name, knot_json_t *json);

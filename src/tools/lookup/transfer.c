@@ -248,12 +248,12 @@ static message_result_t transfer_step(transfer_t *t, knot_json_t *json)
 	}
 	if (!transfer_check_head(t, needs_whole ? message.rcode : load_be16(wire.data + 2) & KNOT_RCODE_MASK)) {
 		if (needs_whole && message.has_tsig && message.tsig.error == KNOT_RCODE_BADTIME) {
-			ask_verify(ask, wire, &message); /* by how much the clocks differ */
+			(void)ask_verify(ask, wire, &message, lookup_warn); /* by how much the clocks differ */
 		}
 		return MESSAGE_BAD;
 	}
-	ask_verify(ask, wire, &message);
-	if (!transfer_take_message(t, wire)) {
+	/* What the key's owner hasn't sent is no part of the zone: it isn't shown, and nobody waits for more of it. */
+	if (!ask_verify(ask, wire, &message, lookup_error) || !transfer_take_message(t, wire)) {
 		return MESSAGE_BAD;
 	}
 	if (load_be16(wire.data + 10) > 0 && (needs_whole || present_read(wire, &message))) {
@@ -280,7 +280,8 @@ static bool transfer_all(transfer_t *t, knot_json_t *json)
 		}
 	} while (!transfer_is_over(t));
 	if (t->ask->chain != NULL && !knot_tsig_is_complete(t->ask->chain) && t->messages > 1) {
-		lookup_warn(t->ask->lookup, "the last message of the transfer isn't signed");
+		lookup_error(t->ask->lookup, "the last message of the transfer isn't signed");
+		return false; /* RFC 8945 5.3.1: so the ones since the last signature may be anybody's */
 	}
 	return true;
 }
