@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/tools/load/gun.h"
 
+#include "src/present/text.h"
 #include "src/sys/clock.h"
 #include "src/sys/thread.h"
 #include "src/tools/load/inbox.h"
@@ -19,6 +20,7 @@
 #include <time.h>
 
 enum {
+	GUN_ERROR_MAX = 1024,
 	STOP_AGAIN_NS = 50000000, /* what comes sooner is the same wish: timeout(1) signals the process and its group */
 	START_DELAY_NS = 20000000, /* until all threads wait */
 	UDP_BATCH = 10,            /* as Knot's */
@@ -33,14 +35,18 @@ enum {
 
 static bool gun_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Files of queries have a part in it, so control characters are escaped. */
 static bool gun_error(const char *format, ...)
 {
 	va_list args;
+	char line[GUN_ERROR_MAX];
+	present_text_t text = { 0 };
 	va_start(args, format);
-	fputs("error: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	(void)vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
+	present_text_foreign(&text, (knot_bytes_t){ (const uint8_t *)line, strlen(line) });
+	fprintf(stderr, "error: %.*s\n", (int)text.len, text.data != NULL ? text.data : "");
+	present_text_done(&text);
 	return false;
 }
 

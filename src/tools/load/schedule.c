@@ -34,16 +34,24 @@ static uint64_t schedule_due_in_pieces(schedule_cursor_t *c)
 	return UINT64_MAX;
 }
 
+/*
+ * How long a recording takes when it begins again at its end: the pause before that is the mean of those in it, so the
+ * rate is the recording's. One that has no length (a single query, equal times) says nothing of a rate: each second.
+ */
+static uint64_t schedule_loop_ns(const schedule_t *s)
+{
+	uint64_t last_ns = s->time_count > 1 ? s->times_ns[s->time_count - 1] : 0;
+	return last_ns > 0 ? last_ns + last_ns / (s->time_count - 1) : 1000000000;
+}
+
 static uint64_t schedule_due_in_recording(schedule_cursor_t *c)
 {
 	const schedule_t *s = c->schedule;
 	while (c->next >= s->time_count) {
-		/* A loop takes as long as the recording, and a moment, so that one without any length ends. */
-		uint64_t length_ns = s->time_count > 0 ? s->times_ns[s->time_count - 1] + 1000 : 0;
-		if (!s->loop || length_ns == 0) {
+		if (!s->loop || s->time_count == 0) {
 			return UINT64_MAX;
 		}
-		c->base_ns += length_ns;
+		c->base_ns += schedule_loop_ns(s);
 		c->next -= s->time_count;
 	}
 	return c->base_ns + s->times_ns[c->next];

@@ -25,7 +25,7 @@ typedef struct {
 	size_t piece_count;
 	const uint64_t *times_ns; /* borrowed; a recording's, ascending; NULL: pieces */
 	uint64_t time_count;
-	bool loop;        /* of a recording: begin again at its end */
+	bool loop;        /* of a recording: begin again at its end, at the recording's rate */
 	uint64_t end_ns;  /* nothing is due from here on */
 	unsigned batch;   /* messages per batch and thread, at least 1 */
 	unsigned threads; /* at least 1 */

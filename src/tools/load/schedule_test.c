@@ -109,15 +109,32 @@ static void test_ramp(void **state)
 static void test_recording(void **state)
 {
 	(void)state;
-	static const uint64_t times[] = { 0, 10, 20, 1000 };
+	static const uint64_t times[] = { 0, 10, 20, 750 };
 	schedule_t s = { .times_ns = times, .time_count = 4, .end_ns = SECOND, .batch = 10, .threads = 1 };
 	uint64_t last_ns;
 	assert_int_equal(count_messages(&s, &last_ns), 4);
-	s.loop = true; /* 2000 ns per loop */
-	assert_int_equal(count_messages(&s, &last_ns), 4 * (SECOND / 2000));
+	s.loop = true; /* 1000 ns per loop: the mean pause is 250 ns */
+	assert_int_equal(count_messages(&s, &last_ns), 4 * (SECOND / 1000));
 	s.threads = 3;
-	assert_int_equal(count_messages(&s, &last_ns), 4 * (SECOND / 2000));
-	assert_int_equal(last_ns, SECOND - 1000);
+	assert_int_equal(count_messages(&s, &last_ns), 4 * (SECOND / 1000));
+	assert_int_equal(last_ns, SECOND - 250);
+}
+
+/* Without a length there is no rate: it isn't sent as fast as can be. */
+static void test_recording_without_length(void **state)
+{
+	(void)state;
+	static const uint64_t times[3] = { 0 };
+	for (size_t count = 0; count <= 3; count++) {
+		schedule_t s = { .times_ns = times,
+			.time_count = count,
+			.loop = true,
+			.end_ns = 5 * (uint64_t)SECOND,
+			.batch = 10,
+			.threads = 1 };
+		uint64_t last_ns;
+		assert_int_equal(count_messages(&s, &last_ns), 5 * count);
+	}
 }
 
 /* Frequencies of the first ranks against Zipf's law, within five standard deviations. */
@@ -167,6 +184,7 @@ int main(void)
 		cmocka_unit_test(test_times_of_a_rate),
 		cmocka_unit_test(test_ramp),
 		cmocka_unit_test(test_recording),
+		cmocka_unit_test(test_recording_without_length),
 		cmocka_unit_test(test_zipf),
 		cmocka_unit_test(test_in_turn),
 	};

@@ -211,11 +211,14 @@ def test_recordings(directory):
         return [(good(query).to_wire(), 0)]
 
     with Responder(script) as responder:
-        counts = shoot(directory, responder.port, "--pcap", "--times", "-t", 3.4, queries=path, goes_first=True).counts
-        assert counts["sent"] == counts["matched"] == 5     # it begins again 3 s after its begin
+        counts = shoot(directory, responder.port, "--pcap", "--times", "-t", 4.4, queries=path, goes_first=True).counts
+        assert counts["sent"] == counts["matched"] == 5     # it begins again after the mean of its pauses
         assert [name for _, name in came] == [f"h{n}.example." for n in (0, 1, 2, 3, 0)]
         gaps = [b[0] - a[0] for a, b in zip(came, came[1:])]
-        assert all(abs(gap - want) < 0.24 for gap, want in zip(gaps, [0.5, 1, 1.5, 0]))
+        assert all(abs(gap - want) < 0.24 for gap, want in zip(gaps, [0.5, 1, 1.5, 1]))
+        path.write_bytes(pcap([1000] * 3))                  # all at once: no rate, and so none as high as can be
+        counts = shoot(directory, responder.port, "--pcap", "--times", "-t", 1.4, queries=path).counts
+        assert counts["sent"] == counts["matched"] == 6
         counts = shoot(directory, responder.port, "--pcap", "-Q", 400, "-t", 0.5, "--timeout", 5, queries=path).counts
         assert counts["sent"] == counts["matched"] and gun.is_load(counts["sent"], 200)
 
@@ -333,6 +336,8 @@ def test_bad_options(directory, arguments, said):
 @pytest.mark.parametrize("text, said", [
     ("", "error: no queries in"),
     ("a.example A\nb.example BAD\n", "queries:2: unknown type 'BAD'"),
+    ("a.example \x1b[31mA\n", "queries:1: unknown type '\\027[31mA'"),
+    ("a.example A\nb.example\0 A\n", "queries:2: a byte with the value 0 in the line"),
     (None, "(No such file or directory)"),
 ])
 def test_bad_files(directory, text, said):
