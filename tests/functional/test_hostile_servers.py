@@ -16,6 +16,7 @@ import dns.tsig
 import pytest
 
 from harness import scripted_server
+from harness.net import free_port
 from harness.server import built
 from harness.tls import Server, framed, read_query
 from harness.waiting import PATIENCE
@@ -217,6 +218,24 @@ def test_batch_of_a_pipe(odd):
         assert kdig_of(odd, f"/dev/fd/{reader}", pass_fds=[reader]) == (0, "192.0.2.1\n192.0.2.1\n192.0.2.2\n", "")
     finally:
         os.close(reader)
+
+
+def test_settings_of_a_line_are_its_own(odd, tmp_path):
+    """A server in front of a line's name is asked behind those of the command line, and for this line only."""
+    path = tmp_path / "queries"
+    path.write_text(f"@127.0.0.1#{odd.port} -y {KEY} {NAME}\n{NAME}\n")
+    before, closed = len(odd.received), free_port()
+    code, out, err = run("kdig", f"@127.0.0.1#{closed}", "+short", "+retry=0", "-f", str(path))
+    assert (code, out) == (1, "192.0.2.1\n") and err.count(f"127.0.0.1@{closed}(UDP)") == 2 + 2
+    assert len(odd.received) == before + 1 and b"\3key\0" in odd.received[-1][1]
+
+
+def test_port_of_a_line_is_its_own(odd, tmp_path):
+    """-p in front of a line's name is of the common servers without a port, and for this line only."""
+    path = tmp_path / "queries"
+    path.write_text(f"-p {odd.port} {NAME}\n-p {free_port()} {NAME}\n")
+    code, out, err = run("kdig", "@127.0.0.1", "+short", "+retry=0", "-f", str(path))
+    assert (code, out) == (1, "192.0.2.1\n") and str(odd.port) not in err
 
 
 def test_batch_of_a_folder(odd, tmp_path):

@@ -12,6 +12,7 @@
 #include "src/tools/dig/options.h"
 #include "src/tools/lookup/trace.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,15 +24,19 @@
 typedef struct {
 	lookup_t *lookup;
 	lookup_query_t common, query;
-	bool has_query;              /* `query` is being read; before, words are common settings */
-	bool has_type;               /* of the common settings: said */
-	bool is_inner;               /* a line of a file */
-	bool has_batch;              /* a file of queries was named */
-	bool runs;                   /* ask; else only look */
-	bool is_good;                /* all answers so far */
-	bool is_over;                /* help or version were asked for */
-	lookup_hosts_t *own_servers; /* of the query: its @ replace those of the common settings */
-	size_t count;                /* queries */
+	bool has_query;                 /* `query` is being read; before, words are common settings */
+	bool has_type;                  /* of the common settings: said */
+	bool is_inner;                  /* a line of a file */
+	bool has_batch;                 /* a file of queries was named */
+	bool runs;                      /* ask; else only look */
+	bool is_good;                   /* all answers so far */
+	bool is_over;                   /* help or version were asked for */
+	lookup_hosts_t *own_servers;    /* of the query, owned: its @ replace those of the common settings */
+	const char *own_name;           /* of the query, owned: made by IDNA */
+	lookup_key_t *own_key;          /* of the query, owned: its -y */
+	lookup_hosts_t *common_servers; /* owned; a line of a file has those of the command line, too */
+	lookup_key_t *common_key;       /* owned */
+	size_t count;                   /* queries */
 } reading_t;
 
 /* ---- Help ---- */
@@ -86,6 +91,33 @@ static lookup_query_t *reading_query(reading_t *reading)
 	return reading->has_query ? &reading->query : &reading->common;
 }
 
+/* A secret doesn't stay in memory. */
+static void reading_free_key(lookup_key_t **key)
+{
+	if (*key != NULL) {
+		explicit_bzero(*key, sizeof(**key));
+		free(*key);
+		*key = NULL;
+	}
+}
+
+/* What only the query has. */
+static void reading_free_own(reading_t *reading)
+{
+	free(reading->own_servers);
+	reading->own_servers = NULL;
+	free((char *)reading->own_name);
+	reading->own_name = NULL;
+	reading_free_key(&reading->own_key);
+}
+
+static void reading_done(reading_t *reading)
+{
+	reading_free_own(reading);
+	free(reading->common_servers);
+	reading_free_key(&reading->common_key);
+}
+
 /* The query is complete: ask it. */
 static void reading_end_query(reading_t *reading)
 {
@@ -97,47 +129,71 @@ static void reading_end_query(reading_t *reading)
 		reading->is_good &= lookup_run(reading->lookup, &reading->query);
 		lookup_progress(reading->lookup, "queries", reading->lookup->count);
 	}
-	free(reading->own_servers);
-	reading->own_servers = NULL;
+	reading_free_own(reading);
 	reading->has_query = false;
 }
 
-/* The servers of the common settings keep their port, whatever a query says. */
-static void reading_fix_ports(lookup_query_t *common)
+/*
+ * A list of servers that can be changed: of the query alone, or of the common settings, where those of the command line
+ * stay as they are for the other lines of a file. NULL, which has been said: out of memory.
+ */
+static lookup_hosts_t *reading_make_servers(reading_t *reading)
 {
-	for (size_t i = 0; common->servers != NULL && i < common->servers->count; i++) {
-		lookup_host_t *host = &common->servers->hosts[i];
-		host->service = host->service != NULL ? host->service : common->port;
+	lookup_query_t *query = reading_query(reading);
+	lookup_hosts_t **own = reading->has_query ? &reading->own_servers : &reading->common_servers;
+	if (*own == NULL) {
+		*own = calloc(1, sizeof(**own));
+		if (*own == NULL) {
+			lookup_error(reading->lookup, "out of memory");
+			return NULL;
+		}
+		if (!reading->has_query && query->servers != NULL) {
+			**own = *query->servers;
+		}
+		query->servers = *own;
 	}
+	return *own;
 }
 
-static void reading_begin_query(reading_t *reading, const char *name)
+/* The servers of the common settings keep their port, whatever a query says. False: out of memory. */
+static bool reading_fix_ports(reading_t *reading)
+{
+	const lookup_query_t *common = &reading->common;
+	assert(!reading->has_query);
+	if (common->servers == NULL || common->port == NULL) {
+		return true;
+	}
+	lookup_hosts_t *servers = reading_make_servers(reading);
+	for (size_t i = 0; servers != NULL && i < servers->count; i++) {
+		lookup_host_t *host = &servers->hosts[i];
+		host->service = host->service != NULL ? host->service : common->port;
+	}
+	return servers != NULL;
+}
+
+static bool reading_begin_query(reading_t *reading, const char *name)
 {
 	reading_end_query(reading);
-	reading_fix_ports(&reading->common);
+	if (!reading_fix_ports(reading)) {
+		return false;
+	}
 	reading->lookup->separates = reading->common.style.format == PRESENT_FULL;
 	reading->query = reading->common;
 	reading->query.name = name;
 	reading->has_query = true;
+	return true;
 }
 
 static bool reading_add_server(reading_t *reading, const char *text)
 {
-	lookup_query_t *query = reading_query(reading);
 	lookup_host_t host;
 	if (!lookup_scan_host(text, &host)) {
 		lookup_error(reading->lookup, "invalid server @%s", text);
 		return false;
 	}
-	lookup_hosts_t *servers = query->servers;
-	if (reading->has_query ? reading->own_servers == NULL : servers == NULL) {
-		servers = calloc(1, sizeof(*servers));
-		if (servers == NULL) {
-			lookup_error(reading->lookup, "out of memory");
-			return false;
-		}
-		reading->own_servers = reading->has_query ? servers : reading->own_servers;
-		query->servers = servers;
+	lookup_hosts_t *servers = reading_make_servers(reading);
+	if (servers == NULL) {
+		return false;
 	}
 	if (servers->count == LOOKUP_SERVERS_MAX) {
 		lookup_error(reading->lookup, "too many servers, at most %d: @%s", LOOKUP_SERVERS_MAX, text);
@@ -172,17 +228,18 @@ static bool letter_set_type(reading_t *reading, const char *value)
 static bool reading_take_name(reading_t *reading, const char *value, const char *fault)
 {
 	const char *reason = "out of memory";
-	if (reading->common.idn_in && value != NULL) {
-		const char *name = lookup_idn_in(value, &reason);
-		if (name == NULL) {
-			lookup_error(reading->lookup, "IDNA (%s)", reason);
-			lookup_error(reading->lookup, "%s%s", fault, value);
-			return false;
-		}
-		value = name;
+	if (!reading->common.idn_in || value == NULL) {
+		return reading_begin_query(reading, value);
 	}
-	reading_begin_query(reading, value);
-	return true;
+	const char *name = lookup_idn_in(value, &reason);
+	if (name == NULL) {
+		lookup_error(reading->lookup, "IDNA (%s)", reason);
+		lookup_error(reading->lookup, "%s%s", fault, value);
+		return false;
+	}
+	bool is_good = reading_begin_query(reading, name);
+	reading->own_name = name != value ? name : NULL;
+	return is_good;
 }
 
 static bool letter_set_name(reading_t *reading, const char *value)
@@ -197,7 +254,9 @@ static bool letter_set_reverse(reading_t *reading, const char *value)
 		lookup_error(reading->lookup, "bad reverse name %s", value);
 		return false;
 	}
-	reading_begin_query(reading, value);
+	if (!reading_begin_query(reading, value)) {
+		return false;
+	}
 	reading->query.is_reverse = true;
 	return lookup_set_type(&reading->query, "PTR");
 }
@@ -236,11 +295,9 @@ static bool letter_set_key(reading_t *reading, const char *value)
 		lookup_error(reading->lookup, "bad key (%s)", reason);
 		return false;
 	}
-	if (!reading->runs) { /* it is read again */
-		explicit_bzero(key, sizeof(*key));
-		free(key);
-		return true;
-	}
+	lookup_key_t **own = reading->has_query ? &reading->own_key : &reading->common_key;
+	reading_free_key(own);
+	*own = key;
 	reading_query(reading)->key = key;
 	return true;
 }
@@ -299,7 +356,9 @@ static bool letter_set_replay(reading_t *reading, const char *value)
 	if (!reading->runs && letter_can_read_again(value) && !lookup_replay_check(reading->lookup, value)) {
 		return false;
 	}
-	reading_begin_query(reading, NULL);
+	if (!reading_begin_query(reading, NULL)) {
+		return false;
+	}
 	reading->query.replay_path = value;
 	return true;
 }
@@ -484,6 +543,7 @@ static bool batch_take_line(reading_t *reading, char *line)
 	bool is_good = reading_take_all(&inner, count, words);
 	reading->is_good &= inner.is_good;
 	reading->count += inner.count;
+	reading_done(&inner);
 	return is_good;
 }
 
@@ -519,7 +579,9 @@ static bool letter_set_batch(reading_t *reading, const char *path)
 	}
 	reading->has_batch = true;
 	reading_end_query(reading);
-	reading_fix_ports(&reading->common);
+	if (!reading_fix_ports(reading)) {
+		return false;
+	}
 	bool is_stdin = strcmp(path, "-") == 0;
 	if (!reading->runs && (is_stdin || !letter_can_read_again(path))) {
 		return true;
@@ -542,7 +604,10 @@ static void reading_default(reading_t *reading)
 	if (reading->count > 0 || reading->has_batch || reading->is_over) {
 		return;
 	}
-	reading_begin_query(reading, ".");
+	if (!reading_begin_query(reading, ".")) {
+		reading->is_good = false;
+		return;
+	}
 	if (!reading->has_type) {
 		(void)lookup_set_type(&reading->query, "NS");
 	}
@@ -581,7 +646,7 @@ int main(int argc, char **argv)
 			reading_default(&reading);
 		}
 		is_good &= reading.is_good;
-		free(reading.common.servers);
+		reading_done(&reading);
 		if (reading.is_over) {
 			break;
 		}

@@ -22,6 +22,7 @@ typedef struct {
 	lookup_query_t query;
 	const char *type; /* NULL: not said */
 	bool is_verbose;
+	const char *own_name; /* of the query, owned: made by IDNA */
 } host_t;
 
 static void host_help(void)
@@ -140,6 +141,7 @@ static bool host_set_name(host_t *host, const char *name)
 	if (host->query.name == NULL) {
 		lookup_error(host->lookup, "IDNA (%s)", reason);
 	}
+	host->own_name = host->query.name != name ? host->query.name : NULL;
 	return host->query.name != NULL;
 }
 
@@ -216,6 +218,7 @@ int main(int argc, char **argv)
 	if (is_good && !is_over) {
 		is_good = host_run(&host, argc - optind, argv + optind);
 	}
+	free((char *)host.own_name);
 	is_good &= lookup_done(&lookup);
 	is_good &= sys_file_end_output();
 	return is_good ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -218,7 +218,7 @@ lookup_key_t *lookup_key_read(const char *path, const char **ret_reason);
 
 /**
  * To ASCII by IDNA (RFC 5890) in the user's locale; the name itself, if it is. NULL, with a static reason: it can't be.
- * What is made lives as long as the program.
+ * What isn't `name` is the caller's, to be freed.
  */
 const char *lookup_idn_in(const char *name, const char **ret_reason);
 
