@@ -325,10 +325,15 @@ unsigned kxdp_iface_queue_max(const kxdp_iface_t *iface)
 	return iface->queue_max;
 }
 
+bool kxdp_iface_copies(const kxdp_iface_t *iface)
+{
+	return iface->native && __atomic_load_n(&iface->copies, __ATOMIC_RELAXED);
+}
+
 const char *kxdp_iface_mode_text(const kxdp_iface_t *iface)
 {
 	if (iface->native) {
-		return __atomic_load_n(&iface->copies, __ATOMIC_RELAXED) ? "native/copy" : "native";
+		return kxdp_iface_copies(iface) ? "native/copy" : "native";
 	}
 	return iface->zero_copy ? "emulated" : "emulated/copy";
 }

@@ -216,6 +216,9 @@ kxdp_device_t kxdp_device_query(const char *ifname);
  */
 const char *kxdp_iface_mode_text(const kxdp_iface_t *iface);
 
+/** True if the driver runs the kernel program, and a queue opened so far has no zero copy: "native/copy". */
+bool kxdp_iface_copies(const kxdp_iface_t *iface);
+
 /** What the kernel program did with the packets of one queue, by fate; one row per fate in bpf/abi.h. */
 typedef struct {
 	const char *name; /* "redirected", "passed-fragment", …; static */

@@ -64,9 +64,9 @@ def theirs(*arguments):
 
 
 def same(*arguments):
-    """But for what controls terminals or begins a line, which a catalog's producer could put in a group."""
+    """But for what controls terminals, begins a line or isn't UTF-8, which a catalog's producer could put in a group."""
     a, b = ours(*arguments), theirs(*arguments)
-    assert (a.stdout, a.stderr, a.returncode) == (b.stdout.replace(b"e\x1b[31m\nf\xc2\x9b\n", b"e\\027[31m\\010f\\194\x9b\n"), b.stderr, b.returncode), arguments
+    assert (a.stdout, a.stderr, a.returncode) == (b.stdout.replace(b"e\x1b[31m\nf\xc2\x9b\n", b"e\\027[31m\\010f\\194\\155\n").replace(b"q\xc8\n", b"q\\200\n"), b.stderr, b.returncode), arguments
     return a.stdout.decode(errors="replace").splitlines()
 
 

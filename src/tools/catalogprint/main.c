@@ -6,6 +6,7 @@
 #include "src/catalog/catalog_db.h"
 #include "src/conf/version.h"
 #include "src/sys/file.h"
+#include "src/present/text.h"
 #include "src/tools/conf_choice.h"
 
 #include <getopt.h>
@@ -77,20 +78,13 @@ static void catalogprint_json(const catalog_record_t *record, const char *member
 	knot_json_close(json);
 }
 
-/* A producer's text: what controls terminals, or would begin a line of its own, as \\DDD. */
+/* A producer's text: it controls no terminal, and begins no line. */
 static void catalogprint_group(knot_bytes_t group)
 {
-	for (size_t i = 0; i < group.len; i++) {
-		const uint8_t c = group.data[i];
-		bool is_control = c < ' ' || c == 0x7f ||
-				  (c == 0xc2 && i + 1 < group.len && (group.data[i + 1] & 0xe0) == 0x80); /* C1 */
-		if (is_control) {
-			printf("\\%03u", c);
-		} else {
-			putchar(c);
-		}
-	}
-	putchar('\n');
+	present_text_t text = { 0 };
+	present_text_foreign(&text, group);
+	printf("%.*s\n", (int)text.len, text.data != NULL ? text.data : "");
+	present_text_done(&text);
 }
 
 static bool catalogprint_record(const catalog_record_t *record, void *ctx)

@@ -91,16 +91,6 @@ static lookup_query_t *reading_query(reading_t *reading)
 	return reading->has_query ? &reading->query : &reading->common;
 }
 
-/* A secret doesn't stay in memory. */
-static void reading_free_key(lookup_key_t **key)
-{
-	if (*key != NULL) {
-		explicit_bzero(*key, sizeof(**key));
-		free(*key);
-		*key = NULL;
-	}
-}
-
 /* What only the query has. */
 static void reading_free_own(reading_t *reading)
 {
@@ -108,14 +98,15 @@ static void reading_free_own(reading_t *reading)
 	reading->own_servers = NULL;
 	free((char *)reading->own_name);
 	reading->own_name = NULL;
-	reading_free_key(&reading->own_key);
+	lookup_key_free(reading->own_key);
+	reading->own_key = NULL;
 }
 
 static void reading_done(reading_t *reading)
 {
 	reading_free_own(reading);
 	free(reading->common_servers);
-	reading_free_key(&reading->common_key);
+	lookup_key_free(reading->common_key);
 }
 
 /* The query is complete: ask it. */
@@ -296,7 +287,7 @@ static bool letter_set_key(reading_t *reading, const char *value)
 		return false;
 	}
 	lookup_key_t **own = reading->has_query ? &reading->own_key : &reading->common_key;
-	reading_free_key(own);
+	lookup_key_free(*own);
 	*own = key;
 	reading_query(reading)->key = key;
 	return true;

@@ -307,8 +307,7 @@ static bool gun_wants_injector(const gun_t *gun, const gun_interface_t *interfac
 		return o->inject == INJECT_ALWAYS;
 	}
 	return o->protocol != PROTOCOL_QUIC && gun->plan.schedule.times_ns == NULL &&
-	       gun_highest_rate(gun) / gun->lane_count > INJECT_RATE_MIN &&
-	       strcmp(kxdp_iface_mode_text(interface->iface), "native/copy") == 0 &&
+	       gun_highest_rate(gun) / gun->lane_count > INJECT_RATE_MIN && kxdp_iface_copies(interface->iface) &&
 	       kxdp_injector_is_ready(interface->route.ifindex);
 }
 
@@ -395,7 +394,7 @@ static bool gun_make_lanes(gun_t *gun)
 		lane_t *lane = &gun->lanes[i];
 		*lane = (lane_t){ .gun = gun, .index = i };
 		if (needs_inbox && (lane->inbox = inbox_new()) == NULL) {
-			return gun_error("not enough memory");
+			return gun_error("can't prepare a thread (%s)", strerror(errno));
 		}
 		if (!gun_init_lane(gun, lane)) {
 			return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "src/tools/load/inbox.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include <unistd.h>
 
 /*
- * A lock per queue: only cards that spread TCP connections otherwise than they were sent need it at all, and then a
+ * A lock per queue: only cards that spread connections otherwise than they were sent need it at all, and then a
  * lock that is hardly ever contended costs less than the copy.
  */
 struct inbox {
@@ -29,7 +30,9 @@ inbox_t *inbox_new(void)
 	pthread_mutex_init(&inbox->lock, NULL);
 	inbox->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (inbox->fd < 0) {
+		int errnum = errno;
 		inbox_free(inbox);
+		errno = errnum;
 		return NULL;
 	}
 	return inbox;
@@ -60,8 +63,8 @@ bool inbox_put(inbox_t *inbox, const kxdp_flow_t *flow, const uint8_t *bytes, si
 		memcpy(slot->bytes, bytes, len);
 		__atomic_store_n(&inbox->head, inbox->head + 1, __ATOMIC_RELEASE);
 	}
-	bool wakes = has_room && inbox->is_waited;
-	inbox->is_waited = inbox->is_waited && !wakes;
+	bool wakes = inbox->is_waited;
+	inbox->is_waited = false;
 	pthread_mutex_unlock(&inbox->lock);
 	if (wakes) {
 		(void)eventfd_write(inbox->fd, 1);

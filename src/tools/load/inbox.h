@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
- * Segments that came to another thread than the one whose connection they belong to: a bounded queue, many senders, one
- * reader. What doesn't fit is dropped, as on the network; TCP sends it again.
+ * TCP segments and QUIC datagrams that came to another thread than the one whose connection they belong to: a bounded
+ * queue, many senders, one reader. What doesn't fit is dropped, as on the network; both send it again.
  */
 #pragma once
 
@@ -16,12 +16,12 @@ enum { INBOX_SEGMENT_MAX = 1600, INBOX_SLOTS = 1024 };
 typedef struct {
 	kxdp_flow_t flow;
 	uint16_t len;
-	uint8_t bytes[INBOX_SEGMENT_MAX]; /* from the TCP header on */
+	uint8_t bytes[INBOX_SEGMENT_MAX]; /* from the TCP header on, or the datagram */
 } inbox_segment_t;
 
 typedef struct inbox inbox_t;
 
-/** NULL: no memory or descriptor. */
+/** NULL: errno says why. */
 inbox_t *inbox_new(void);
 void inbox_free(inbox_t *inbox);
 

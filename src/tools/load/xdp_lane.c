@@ -14,7 +14,7 @@ enum { CHECK_NS = 100000000 };
 static bool waker_add(const xdp_waker_t *waker, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN };
-	return fd >= 0 && epoll_ctl(waker->fd, EPOLL_CTL_ADD, fd, &event) == 0;
+	return epoll_ctl(waker->fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 bool xdp_lane_open_waker(lane_t *lane, xdp_waker_t *ret_waker)
@@ -23,7 +23,7 @@ bool xdp_lane_open_waker(lane_t *lane, xdp_waker_t *ret_waker)
 		.timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
 		.fd = epoll_create1(EPOLL_CLOEXEC),
 	};
-	bool is_good = waker_add(ret_waker, ret_waker->timer_fd) &&
+	bool is_good = ret_waker->fd >= 0 && waker_add(ret_waker, ret_waker->timer_fd) &&
 		       (lane->inbox == NULL || waker_add(ret_waker, inbox_fd(lane->inbox)));
 	if (!is_good) {
 		snprintf(lane->error, sizeof(lane->error), "can't make a timer (%s)", strerror(errno));

@@ -211,6 +211,9 @@ bool lookup_reverse(const char *address, char ret_name[static 80]);
 /** [alg:]name:secret of -y. NULL: bad, *ret_reason says why, without the secret. The caller owns the key. */
 lookup_key_t *lookup_key_scan(const char *text, const char **ret_reason);
 
+/** Wipe and free it. NULL: nothing. */
+void lookup_key_free(lookup_key_t *take_key);
+
 /** The first in a file: a line like that, or what keymgr -t prints. */
 lookup_key_t *lookup_key_read(const char *path, const char **ret_reason);
 

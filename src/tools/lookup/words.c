@@ -3,12 +3,15 @@
 #include "src/tools/lookup/lookup.h"
 
 #include "libknot/base/number.h"
+#include "src/sys/lines.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
+#include <unistd.h>
 
 lookup_query_t lookup_query_default(void)
 {
@@ -188,7 +191,7 @@ static const char *words_scan_key(const char *text, lookup_key_t *ret_key)
 	return NULL;
 }
 
-static void words_free_key(lookup_key_t *take_key)
+void lookup_key_free(lookup_key_t *take_key)
 {
 	if (take_key != NULL) {
 		explicit_bzero(take_key, sizeof(*take_key));
@@ -201,7 +204,7 @@ lookup_key_t *lookup_key_scan(const char *text, const char **ret_reason)
 	lookup_key_t *key = calloc(1, sizeof(*key));
 	*ret_reason = key != NULL ? words_scan_key(text, key) : "out of memory";
 	if (*ret_reason != NULL) {
-		words_free_key(key);
+		lookup_key_free(key);
 		key = NULL;
 	}
 	return key;
@@ -224,7 +227,7 @@ static lookup_key_t *words_read_key_line(char *line, bool *ret_is_comment, const
 	const char *reason;
 	lookup_key_t *key = lookup_key_scan(text, &reason);
 	if (key != NULL && key->key.secret.len == 0) {
-		words_free_key(key);
+		lookup_key_free(key);
 		key = NULL;
 		reason = "the key has no secret";
 	}
@@ -232,44 +235,58 @@ static lookup_key_t *words_read_key_line(char *line, bool *ret_is_comment, const
 	return key;
 }
 
+/** What the lines of a file have said of its key. */
+typedef struct {
+	lookup_key_t *key;   /* owned */
+	lookup_key_t *noted; /* owned: the first one in a comment */
+	const char *fault;   /* of the first line that isn't a comment */
+	bool is_conf;        /* which is the part for knot.conf */
+} key_file_t;
+
+static void words_take_key_line(key_file_t *file, char *line)
+{
+	bool is_comment;
+	lookup_key_t *found = words_read_key_line(line, &is_comment, &file->fault);
+	file->is_conf = strcmp(line + strspn(line, " \t"), "key:") == 0;
+	if (!is_comment) {
+		file->key = found;
+	} else if (file->noted == NULL) {
+		file->noted = found;
+	} else {
+		lookup_key_free(found);
+	}
+}
+
 /* A comment's key counts before the part for knot.conf, or if the file has nothing else; others were taken out of use.
  */
-static bool words_is_of_keymgr(const char *line, const char *reason)
+static lookup_key_t *words_choose_key(key_file_t *file)
 {
-	return reason == NULL || strcmp(line + strspn(line, " \t"), "key:") == 0;
+	bool is_of_keymgr = file->key == NULL && (file->fault == NULL || file->is_conf);
+	lookup_key_t *chosen = is_of_keymgr ? file->noted : file->key;
+	if (!is_of_keymgr) {
+		lookup_key_free(file->noted);
+	}
+	return chosen;
 }
 
 lookup_key_t *lookup_key_read(const char *path, const char **ret_reason)
 {
-	char line[2048] = "";
-	FILE *file = fopen(path, "re");
-	lookup_key_t *key = NULL, *noted = NULL; /* the first one in a comment */
-	const char *first = NULL;                /* what is wrong with the first line that could be a key */
-	*ret_reason = NULL;
-	while (file != NULL && key == NULL && first == NULL && fgets(line, sizeof(line), file) != NULL) {
-		bool is_comment;
-		lookup_key_t *found = words_read_key_line(line, &is_comment, &first);
-		if (!is_comment) {
-			key = found;
-		} else if (noted == NULL) {
-			noted = found;
-		} else {
-			words_free_key(found);
-		}
+	key_file_t file = { .key = NULL };
+	char *line;
+	size_t len;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		*ret_reason = strerror(errno);
+		return NULL;
 	}
-	if (key == NULL && words_is_of_keymgr(line, first)) {
-		key = noted;
-		noted = NULL;
+	sys_lines_t lines = sys_lines_of(fd);
+	while (file.key == NULL && file.fault == NULL && sys_lines_next(&lines, &line, &len)) {
+		words_take_key_line(&file, line);
 	}
-	words_free_key(noted);
-	if (key == NULL) {
-		*ret_reason = file == NULL || ferror(file) ? strerror(errno)
-			      : first != NULL              ? first
-							   : "there is no key in it";
-	}
-	explicit_bzero(line, sizeof(line));
-	if (file != NULL) {
-		fclose(file);
-	}
+	sys_lines_done(&lines);
+	close(fd);
+	file.fault = file.fault != NULL ? file.fault : lines.error != 0 ? strerror(lines.error) : lines.fault;
+	lookup_key_t *key = words_choose_key(&file);
+	*ret_reason = key != NULL ? NULL : file.fault != NULL ? file.fault : "there is no key in it";
 	return key;
 }

@@ -609,56 +609,61 @@ static const struct {
 	const char *name;
 	done_t (*run)(const keymgr_t *run);
 	const char *syntax, *help;
+	bool looks; /* for keys that should be there */
 } commands[] = {
-	{ "list", keymgr_run_list, "[human|iso]", "List all zone's DNSSEC keys." },
-	{ "generate", keymgr_run_generate, "<attribute_name>=<value>...", "Generate new DNSSEC key." },
+	{ "list", keymgr_run_list, "[human|iso]", "List all zone's DNSSEC keys.", true },
+	{ "generate", keymgr_run_generate, "<attribute_name>=<value>...", "Generate new DNSSEC key.", false },
 	{ "import-bind", keymgr_run_import_bind, "<key_file_name>",
-			"Import BIND-style key file pair (.key + .private)." },
+			"Import BIND-style key file pair (.key + .private).", false },
 	{ "import-pub", keymgr_run_import_pub, "<key_file_name>",
-			"Import public-only key to be published in the zone (in BIND .key format)." },
+			"Import public-only key to be published in the zone (in BIND .key format).", false },
 	{ "import-pem", keymgr_run_import_pem, "<pem_file_path> <attribute_name>=<value>...",
-			"Import key in PEM format. Specify its parameters manually." },
+			"Import key in PEM format. Specify its parameters manually.", false },
 	{ "import-pkcs11", keymgr_run_import_pkcs11, "<key_id> <attribute_name>=<value>...",
-			"Import key stored in PKCS11 storage. Specify its parameters manually." },
+			"Import key stored in PKCS11 storage. Specify its parameters manually.", false },
 	{ "import-trash", keymgr_run_import_trash, "<key_id> <attribute_name>=<value>...",
-			"Take a deleted key back whose private key is still there." },
+			"Take a deleted key back whose private key is still there.", false },
 	{ "nsec3-salt", keymgr_run_salt, "[<new_salt>]",
-			"Print current NSEC3 salt. If a parameter is specified, set new salt." },
-	{ "local-serial", keymgr_run_local_serial, "[<new_serial>]", "Print or set the serial that was signed last." },
+			"Print current NSEC3 salt. If a parameter is specified, set new salt.", false },
+	{ "local-serial", keymgr_run_local_serial, "[<new_serial>]", "Print or set the serial that was signed last.",
+			false },
 	{ "master-serial", keymgr_run_master_serial, "[<new_serial>]",
-			"Print or set the serial of the primary of a zone that is signed on the secondary." },
-	{ "ds", keymgr_run_ds, "[<key_spec>]", "Generate DS record(s) for specified key." },
-	{ "dnskey", keymgr_run_dnskey, "[<key_spec>]", "Generate DNSKEY record for specified key." },
+			"Print or set the serial of the primary of a zone that is signed on the secondary.", false },
+	{ "ds", keymgr_run_ds, "[<key_spec>]", "Generate DS record(s) for specified key.", true },
+	{ "dnskey", keymgr_run_dnskey, "[<key_spec>]", "Generate DNSKEY record for specified key.", true },
 	{ "share", keymgr_run_share, "<key_spec> <zone2share_from>",
-			"Share an existing key of another zone with the specified zone." },
-	{ "delete", keymgr_run_delete, "<key_spec>", "Remove the specified key from zone." },
-	{ "set", keymgr_run_set, "<key_spec> <attribute_name>=<value>...", "Set existing key's timing attribute." },
-	{ "del-all-old", keymgr_run_delete_old, "", "Delete old keys that are in state 'removed'." },
+			"Share an existing key of another zone with the specified zone.", true },
+	{ "delete", keymgr_run_delete, "<key_spec>", "Remove the specified key from zone.", true },
+	{ "set", keymgr_run_set, "<key_spec> <attribute_name>=<value>...", "Set existing key's timing attribute.",
+			true },
+	{ "del-all-old", keymgr_run_delete_old, "", "Delete old keys that are in state 'removed'.", true },
 	{ "plan", keymgr_run_plan,
 			"[human|iso|unix] [--until <time>] [--policy <id|file>] [--ds-after <time>] [--ds-ttl <time>] "
 			"[--svg]",
-			"Show what each key will do, when and why." },
+			"Show what each key will do, when and why.", false },
 	{ "pregenerate", keymgr_run_pregenerate, "[<from>] <to>",
-			"Pre-generate ZSKs for later rollovers with offline KSK." },
+			"Pre-generate ZSKs for later rollovers with offline KSK.", false },
 	{ "show-offline", keymgr_run_show_offline, "[<from>] [<to>]",
 			"Print pre-generated offline key-related records for specified time interval (possibly to "
-			"infinity)." },
+			"infinity).",
+			false },
 	{ "del-offline", keymgr_run_del_offline, "<from> <to>",
-			"Delete pre-generated offline key-related records in specified time interval." },
+			"Delete pre-generated offline key-related records in specified time interval.", false },
 	{ "generate-ksr", keymgr_run_generate_ksr, "[<from>] <to>",
-			"Print to stdout KeySigningRequest based on pre-generated ZSKS." },
+			"Print to stdout KeySigningRequest based on pre-generated ZSKS.", false },
 	{ "sign-ksr", keymgr_run_sign_ksr, "<ksr_file>",
-			"Read KeySigningRequest from a file, sign it and print SignedKeyResponse to stdout." },
+			"Read KeySigningRequest from a file, sign it and print SignedKeyResponse to stdout.", false },
 	{ "validate-skr", keymgr_run_validate_skr, "<skr_file>",
-			"Validate RRSIGs in a SignedKeyResponse (if not corrupt)." },
+			"Validate RRSIGs in a SignedKeyResponse (if not corrupt).", false },
 	{ "import-skr", keymgr_run_import_skr, "<skr_file>",
-			"Import DNSKEY record signatures from a SignedKeyResponse." },
-	{ "trash-list", keymgr_run_trash_list, "[human|iso]", "List deleted keys of the zone, or of all (-)." },
+			"Import DNSKEY record signatures from a SignedKeyResponse.", false },
+	{ "trash-list", keymgr_run_trash_list, "[human|iso]", "List deleted keys of the zone, or of all (-).", true },
 	{ "trash-discard", keymgr_run_trash_discard, "<key_id>",
-			"Remove the private key of a deleted key, or of all (-)." },
-	{ "keystore-test", keymgr_run_keystore_test, "", "See what a keystore (its id, or - for the default) can do." },
+			"Remove the private key of a deleted key, or of all (-).", false },
+	{ "keystore-test", keymgr_run_keystore_test, "", "See what a keystore (its id, or - for the default) can do.",
+			false },
 	{ "keystore-bench", keymgr_run_keystore_bench, "[<threads> [<algorithm>]]",
-			"Measure signatures per second with keys in a keystore." },
+			"Measure signatures per second with keys in a keystore.", false },
 };
 
 /** Commands that have something else in front than a zone. */
@@ -833,19 +838,6 @@ static bool keymgr_is_command(const char *text, const char *name)
 	return text[i] == name[i];
 }
 
-/* As with Knot, a database that isn't there is made. For what looks for keys the path may be wrong. */
-static void keymgr_warn_of_new(const keymgr_t *run, const char *command)
-{
-	static const char *const lookers[] = { "list", "ds", "dnskey", "set", "delete", "del-all-old", "share",
-		"trash-list" };
-	for (size_t i = 0; run->is_new && i < KNOT_LEN(lookers); i++) {
-		if (strcmp(command, lookers[i]) == 0) {
-			fprintf(stderr, "warning: there was no key database in '%s', an empty one was made\n",
-					run->kasp_path);
-		}
-	}
-}
-
 /* How many arguments a command may have: its syntax has a word for each; what begins with -- is an option. */
 static size_t keymgr_arguments_max(const char *syntax)
 {
@@ -878,7 +870,9 @@ static bool keymgr_run_command(keymgr_t *run, const char *zone, const char *comm
 	if (!keymgr_open(run, true) || !keymgr_find_subject(run, zone, keymgr_subject_of(commands[i].run))) {
 		return false;
 	}
-	keymgr_warn_of_new(run, commands[i].name);
+	if (run->is_new && commands[i].looks) { /* as with Knot, it is made; but the path may be wrong */
+		fprintf(stderr, "warning: there was no key database in '%s', an empty one was made\n", run->kasp_path);
+	}
 	done_t done = commands[i].run(run);
 	if (done.err != KNOT_OK) {
 		return done.is_told ? false : keymgr_complain("%s", knot_strerror(done.err));

@@ -96,8 +96,7 @@ static bool main_take_key(arguments_t *arguments, lookup_key_t *key)
 {
 	lookup_query_t *settings = &arguments->session->settings;
 	if (settings->key != NULL) {
-		explicit_bzero(key, sizeof(*key));
-		free(key);
+		lookup_key_free(key);
 		lookup_error(&arguments->session->lookup, "more than one key: -k and -y exclude each other");
 		return false;
 	}

@@ -188,11 +188,8 @@ static script_step_t script_set_local(script_t *script, script_line_t *line)
 
 static void script_free_key(script_t *script)
 {
-	if (script->key != NULL) {
-		explicit_bzero(script->key, sizeof(*script->key));
-		free(script->key);
-		script->key = NULL;
-	}
+	lookup_key_free(script->key);
+	script->key = NULL;
 }
 
 /* key [alg:]name secret */
