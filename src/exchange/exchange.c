@@ -140,8 +140,8 @@ static const struct {
 static void exchange_set_prefix(exchange_t *x)
 {
 	const exchange_params_t *params = &x->params;
-	if (params->proxy_source != NULL && params->proxy_destination != NULL && params->kind != EXCHANGE_QUIC) {
-		x->shell.prefix_len = proxy_write(params->proxy_source, params->proxy_destination,
+	if (params->proxy_source.sa.sa_family != AF_UNSPEC && params->kind != EXCHANGE_QUIC) {
+		x->shell.prefix_len = proxy_write(&params->proxy_source, &params->proxy_destination,
 				kind_rows[params->kind].is_datagram, x->shell.prefix);
 	}
 }

@@ -72,8 +72,8 @@ typedef struct {
 	bool uses_fast_open;       /* TCP Fast Open, RFC 7413, of all kinds over TCP */
 
 	/* Both, of one family (which is asserted): a PROXYv2 header before each datagram, or at the start of the
-	 * stream. NULL: none. Not for QUIC. */
-	const exchange_address_t *proxy_source, *proxy_destination;
+	 * stream. AF_UNSPEC: none. Not for QUIC. */
+	exchange_address_t proxy_source, proxy_destination;
 
 	const transport_trust_t *trust; /* TLS, HTTPS, QUIC: borrowed while the exchange lives; NULL: opportunistic */
 	const char *hostname;           /* that the certificate has to have; NULL: none is asked for */

@@ -345,8 +345,8 @@ static void test_proxy(void **state)
 		exchange_t *x = exchange_new(&(exchange_params_t){ .kind = rows[i].kind,
 				.server = server->address,
 				.timeout_ms = 10000,
-				.proxy_source = &source,
-				.proxy_destination = &destination });
+				.proxy_source = source,
+				.proxy_destination = destination });
 		assert_int_equal(exchange_open(x), EXCHANGE_OK);
 		assert_int_equal(exchange_send(x, query), EXCHANGE_OK);
 		assert_int_equal(exchange_send(x, query), EXCHANGE_OK);

@@ -135,6 +135,20 @@ def test_keepopen(odd):
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "192.0.2.1\n" * 3)
 
 
+@pytest.mark.core
+def test_settings_of_lines(odd, tmp_path):
+    """What a line of a file sets ends with its query; a connection that is kept doesn't."""
+    lines = tmp_path / "queries"
+    lines.write_text("a.odd.test +ednsopt=65001:aa\n+ednsopt=65002:bb a.odd.test +ednsopt=65003:cc b.odd.test\n" * 3)
+    before = odd.connections
+    done = kdig(odd, "+tcp", "+keepopen", "+qr", "+ednsopt=65000", "-f", str(lines))
+    codes = [re.findall(r"^;; Option \((\d+)\)", shown, re.M) for shown in re.split("^;; Sent ", done.stdout, flags=re.M)[:-1]]
+    assert codes == [["65000", "65001"], ["65000", "65002", "65003"], ["65000", "65002"]] * 3
+    assert done.returncode == 0 and odd.connections == before + 1
+    lines.write_text("+tls +tls-pin=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= a.odd.test +https=//x.example/path b.odd.test +proxy=192.0.2.1-192.0.2.2\n" * 3)
+    assert kdig(odd, "+time=1", "+retry=0", "-f", str(lines)).returncode == 1
+
+
 def test_unix_socket(tmp_path):
     done = run([f"@{tmp_path}/none", "a.odd.test", "+tcp", "+time=1"])
     assert done.returncode == 1 and f"failed to query server {tmp_path}/none@UNIX(TCP)" in done.stderr

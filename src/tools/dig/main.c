@@ -36,6 +36,8 @@ typedef struct {
 	lookup_key_t *own_key;          /* of the query, owned: its -y */
 	lookup_hosts_t *common_servers; /* owned; a line of a file has those of the command line, too */
 	lookup_key_t *common_key;       /* owned */
+	option_data_t *own_data;        /* of the query, owned: of its + options */
+	option_data_t *common_data;     /* owned */
 	size_t count;                   /* queries */
 } reading_t;
 
@@ -100,6 +102,7 @@ static void reading_free_own(reading_t *reading)
 	reading->own_name = NULL;
 	lookup_key_free(reading->own_key);
 	reading->own_key = NULL;
+	dig_options_free(reading->lookup, &reading->own_data);
 }
 
 static void reading_done(reading_t *reading)
@@ -107,6 +110,7 @@ static void reading_done(reading_t *reading)
 	reading_free_own(reading);
 	free(reading->common_servers);
 	lookup_key_free(reading->common_key);
+	dig_options_free(reading->lookup, &reading->common_data);
 }
 
 /* The query is complete: ask it. */
@@ -446,7 +450,12 @@ static bool letter_take(reading_t *reading, const char *word, const char *next, 
 
 static bool reading_take_plus(reading_t *reading, const char *word)
 {
-	option_context_t context = { reading->lookup, reading_query(reading), reading->runs };
+	option_context_t context = {
+		.lookup = reading->lookup,
+		.query = reading_query(reading),
+		.data = reading->has_query ? &reading->own_data : &reading->common_data,
+		.is_quiet = reading->runs,
+	};
 	bool wants_usage = false;
 	bool is_good = dig_option_take(&context, word, &wants_usage);
 	if (wants_usage) {

@@ -6,6 +6,7 @@
 #include "src/tools/lookup/trust.h"
 
 #include <arpa/inet.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,6 +23,44 @@ static option_result_t options_fail(option_context_t *context, const char *what,
 {
 	lookup_error(context->lookup, "%s +%s=%s", what, option, value);
 	return OPTION_SAID;
+}
+
+/* ---- What settings point to ---- */
+
+struct option_data {
+	option_data_t *next;
+	max_align_t room[];
+};
+
+/* Zeros that last as long as the query. */
+static void *options_own(option_context_t *context, size_t size)
+{
+	option_data_t *data = calloc(1, sizeof(*data) + size);
+	if (data == NULL) {
+		abort();
+	}
+	data->next = *context->data;
+	*context->data = data;
+	return data->room;
+}
+
+static const char *options_copy(option_context_t *context, const char *text, size_t len)
+{
+	char *copy = options_own(context, len + 1);
+	memcpy(copy, text, len);
+	return copy;
+}
+
+void dig_options_free(lookup_t *lookup, option_data_t **data)
+{
+	while (*data != NULL) {
+		option_data_t *next = (*data)->next;
+		if ((const void *)(*data)->room == lookup->trust_params) {
+			lookup_forget_trust(lookup);
+		}
+		free(*data);
+		*data = next;
+	}
 }
 
 /* ---- Format ---- */
@@ -100,23 +139,13 @@ static option_result_t options_set_tcp(option_context_t *context, bool is_on, co
 	return OPTION_GOOD;
 }
 
-static const char *options_copy(const char *text, size_t len)
-{
-	char *copy = strndup(text, len);
-	if (copy == NULL) {
-		abort();
-	}
-	return copy;
-}
-
 /* The TLS settings of this query alone: copies of a query share them until one changes. */
 static transport_trust_params_t *options_own_tls(option_context_t *context)
 {
-	transport_trust_params_t *own = malloc(sizeof(*own));
-	if (own == NULL) {
-		abort();
+	transport_trust_params_t *own = options_own(context, sizeof(*own));
+	if (context->query->tls != NULL) {
+		*own = *context->query->tls;
 	}
-	*own = context->query->tls != NULL ? *context->query->tls : (transport_trust_params_t){ 0 };
 	context->query->tls = own;
 	return own;
 }
@@ -240,6 +269,19 @@ static option_result_t options_set_tls_ocsp(option_context_t *context, bool is_o
 	return OPTION_GOOD;
 }
 
+/* A copy of an authority or a host without the zone of an address, which means something on this machine only. */
+static const char *options_copy_without_zone(option_context_t *context, const char *text, size_t len)
+{
+	const char *zone = memchr(text, '%', len);
+	const char *end = zone != NULL ? memchr(zone, ']', (size_t)(text + len - zone)) : NULL;
+	size_t head = zone != NULL ? (size_t)(zone - text) : len;
+	size_t tail = end != NULL ? (size_t)(text + len - end) : 0;
+	char *copy = options_own(context, head + tail + 1);
+	memcpy(copy, text, head);
+	memcpy(copy + head, text + len - tail, tail);
+	return copy;
+}
+
 /* [https:][//][authority][/path]; what isn't said stays as it is. The certificate has to be of the authority. */
 static option_result_t options_set_https(option_context_t *context, bool is_on, const char *value)
 {
@@ -266,9 +308,11 @@ static option_result_t options_set_https(option_context_t *context, bool is_on, 
 	query->http_path = path != NULL ? path : query->http_path;
 	if (authority_len > 0) {
 		lookup_host_t host;
-		query->http_server = query->http_authority = options_copy(at, authority_len);
-		bool is_host = lookup_scan_host(query->http_authority, &host); /* without port and brackets */
-		query->hostname = is_host ? options_copy(host.host, host.host_len) : query->http_authority;
+		query->http_server = options_copy(context, at, authority_len);
+		query->http_authority = options_copy_without_zone(context, at, authority_len);
+		bool is_host = lookup_scan_host(query->http_server, &host); /* without port and brackets */
+		query->hostname = is_host ? options_copy_without_zone(context, host.host, host.host_len)
+					  : query->http_authority;
 		(void)options_own_tls(context);
 	}
 	return OPTION_GOOD;
@@ -319,7 +363,8 @@ static bool options_scan_address(const char *text, size_t len, uint16_t port_def
 static option_result_t options_set_proxy(option_context_t *context, bool is_on, const char *value)
 {
 	enum { PORT_SOURCE = 0, PORT_DESTINATION = 53 };
-	context->query->proxy_source = context->query->proxy_destination = NULL;
+	exchange_address_t source = { 0 }, destination = { 0 };
+	context->query->proxy_source = context->query->proxy_destination = source;
 	if (!is_on) {
 		return OPTION_GOOD;
 	}
@@ -327,23 +372,18 @@ static option_result_t options_set_proxy(option_context_t *context, bool is_on, 
 	if (minus == NULL) {
 		return options_fail(context, "invalid specification", "proxy", value);
 	}
-	exchange_address_t *addresses = calloc(2, sizeof(*addresses));
-	if (addresses == NULL) {
-		abort();
-	}
-	if (!options_scan_address(value, (size_t)(minus - value), PORT_SOURCE, &addresses[0])) {
+	if (!options_scan_address(value, (size_t)(minus - value), PORT_SOURCE, &source)) {
 		lookup_error(context->lookup, "invalid proxy source address '%.*s'", (int)(minus - value), value);
-	} else if (!options_scan_address(minus + 1, strlen(minus + 1), PORT_DESTINATION, &addresses[1])) {
+	} else if (!options_scan_address(minus + 1, strlen(minus + 1), PORT_DESTINATION, &destination)) {
 		lookup_error(context->lookup, "invalid proxy destination address '%s'", minus + 1);
-	} else if (addresses[0].sa.sa_family != addresses[1].sa.sa_family) {
+	} else if (source.sa.sa_family != destination.sa.sa_family) {
 		lookup_error(context->lookup, "proxy address family mismatch '%.*s' versus '%s'", (int)(minus - value),
 				value, minus + 1);
 	} else {
-		context->query->proxy_source = &addresses[0];
-		context->query->proxy_destination = &addresses[1];
+		context->query->proxy_source = source;
+		context->query->proxy_destination = destination;
 		return OPTION_GOOD;
 	}
-	free(addresses);
 	return OPTION_SAID;
 }
 
@@ -487,10 +527,7 @@ static option_result_t options_set_ednsopt(option_context_t *context, bool is_on
 	if (query->option_count == LOOKUP_OPTIONS_MAX) {
 		return options_fail(context, "too many options", "ednsopt", value);
 	}
-	lookup_option_t *list = calloc(LOOKUP_OPTIONS_MAX, sizeof(*list));
-	if (list == NULL) {
-		abort();
-	}
+	lookup_option_t *list = options_own(context, LOOKUP_OPTIONS_MAX * sizeof(*list));
 	if (query->option_count > 0) {
 		memcpy(list, query->options, query->option_count * sizeof(*list));
 	}

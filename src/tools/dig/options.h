@@ -29,11 +29,15 @@ typedef enum {
 	OPTION_SAID,    /* wrong, and the reason has been said */
 } option_result_t;
 
+/** What settings of a query point to; they end together, by dig_options_free(). */
+typedef struct option_data option_data_t;
+
 /** What options are set in: the query, and whom to tell what is wrong. */
 typedef struct {
 	lookup_t *lookup;
 	lookup_query_t *query;
-	bool is_quiet; /* no warnings: they were given before */
+	option_data_t **data; /* gets what the query's settings point to; owned by the caller */
+	bool is_quiet;        /* no warnings: they were given before */
 } option_context_t;
 
 typedef struct {
@@ -55,3 +59,6 @@ const option_row_t *dig_options(size_t *ret_count);
  * Take one +word. False: it isn't good, which has been said; *ret_usage: the usage helps.
  */
 bool dig_option_take(option_context_t *context, const char *word, bool *ret_usage);
+
+/** Free what settings point to: no query that has them is asked any more. *data: NULL afterwards, and may be before. */
+void dig_options_free(lookup_t *lookup, option_data_t **data);

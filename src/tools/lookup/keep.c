@@ -45,7 +45,7 @@ static bool keep_same_text(const char *a, const char *b)
 
 static bool keep_same_address(const exchange_address_t *a, const exchange_address_t *b)
 {
-	return a == b || (a != NULL && b != NULL && memcmp(a, b, sizeof(*a)) == 0);
+	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
 bool lookup_may_share(const exchange_params_t *a, const exchange_params_t *b)
@@ -53,7 +53,8 @@ bool lookup_may_share(const exchange_params_t *a, const exchange_params_t *b)
 	return a->kind == b->kind && keep_same_address(&a->server, &b->server) &&
 	       keep_same_address(&a->local, &b->local) && a->trust == b->trust &&
 	       keep_same_text(a->hostname, b->hostname) && keep_same_text(a->sni, b->sni) &&
-	       keep_same_address(a->proxy_source, b->proxy_source) &&
-	       keep_same_address(a->proxy_destination, b->proxy_destination) && a->http.uses_get == b->http.uses_get &&
-	       keep_same_text(a->http.authority, b->http.authority) && keep_same_text(a->http.path, b->http.path);
+	       keep_same_address(&a->proxy_source, &b->proxy_source) &&
+	       keep_same_address(&a->proxy_destination, &b->proxy_destination) &&
+	       a->http.uses_get == b->http.uses_get && keep_same_text(a->http.authority, b->http.authority) &&
+	       keep_same_text(a->http.path, b->http.path);
 }

@@ -14,15 +14,21 @@ void lookup_note(void *context, transport_note_level_t level, const char *text)
 	}
 }
 
+void lookup_forget_trust(lookup_t *lookup)
+{
+	lookup_drop_kept(lookup); /* it may use it */
+	transport_trust_free(lookup->trust);
+	lookup->trust = NULL;
+	lookup->trust_params = NULL;
+}
+
 /* Queries in a row mostly have the same, so files are read once. */
 bool lookup_trust(lookup_t *lookup, const lookup_query_t *query)
 {
 	if (query->tls == lookup->trust_params && (query->tls == NULL || lookup->trust != NULL)) {
 		return true;
 	}
-	lookup_drop_kept(lookup); /* it may use the old one */
-	transport_trust_free(lookup->trust);
-	lookup->trust = NULL;
+	lookup_forget_trust(lookup);
 	lookup->trust_params = query->tls;
 	if (query->tls == NULL) {
 		return true;
@@ -65,8 +71,7 @@ bool lookup_done(lookup_t *lookup)
 {
 	lookup_flush(lookup);
 	lookup_end_progress(lookup);
-	lookup_drop_kept(lookup);
-	transport_trust_free(lookup->trust);
+	lookup_forget_trust(lookup);
 	present_text_done(&lookup->out);
 	return !lookup->has_failed_output;
 }
