@@ -20,6 +20,7 @@ complete -c kjournalprint -s z -l zone-list
 complete -c kjournalprint -s M -l merge
 complete -c kjournalprint -s H -l check
 complete -c kjournalprint -s d -l debug
+complete -c kjournalprint -s j -l json
 complete -c kjournalprint -s x -l mono
 complete -c kjournalprint -s X -l color
 complete -c kjournalprint -s h -l help

@@ -7,5 +7,6 @@ complete -c kzonesign -s o -l outdir -r -F
 complete -c kzonesign -s r -l rollover
 complete -c kzonesign -s v -l verify
 complete -c kzonesign -s t -l time -x
+complete -c kzonesign -s j -l json
 complete -c kzonesign -s h -l help
 complete -c kzonesign -s V -l version

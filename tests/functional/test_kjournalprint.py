@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """kjournalprint on journals that Debian's knotd writes: line by line what its own kjournalprint says, also when they are damaged."""
+import json
 import re
 import shutil
 import struct
@@ -134,6 +135,47 @@ def test_merged(journal):
     assert whole[0].startswith("Zone-in-journal 8  +++: 12\t") and whole[-3] == "Total number of changesets:  1"
 
 
+def written_from(document):
+    """The text of all changes, from their JSON."""
+    for number, change in enumerate(document["changesets"], 1):
+        tail = f"{change['serial-to']}, changeset: {number}, timestamp: {change['timestamp']}"
+        yield f";; Zone-in-journal, serial: {tail}" if change["kind"] == "zone" else f";; Changes between zone versions: {change['serial-from']} -> {tail}"
+        assert [len(change[part]) for part in ("removed", "added")] == [change["removed-count"], change["added-count"]]
+        assert {rr["type"] for part in ("removed", "added") for rr in change[part]} - {"SOA"} == set(change["types"])
+        for part in ("removed", "added"):
+            for rr in change[part]:
+                if rr["type"] == "SOA":
+                    yield f";; {part.capitalize()}"
+                yield f"{rr['owner']}\t{rr['ttl']}\t{rr['type']}\t{rr['rdata']}"
+
+
+@pytest.mark.parametrize("zone", (*ZONES, "none.test"))
+def test_json(journal, zone):
+    """It says what the text does, whatever is chosen."""
+    for options in ((), ("-l", "2"), ("-M",), ("-H",), ("-s", "4"), ("-s", "77")):
+        text, done = ours("-D", journal, "-x", *options, zone), ours("-D", journal, "-j", *options, zone)
+        assert (done.returncode, done.stderr) == (text.returncode, text.stderr)
+        document = json.loads(done.stdout)
+        assert document["zone"].rstrip(".") == zone
+        lines = [re.sub(r"^(\S+)\s+(\d+\t)", r"\1\t\2", line) for line in text.stdout.splitlines() if not line.startswith("The journal is empty")]
+        assert list(written_from(document)) == lines, options
+    brief, whole = (json.loads(ours("-D", journal, *options, zone).stdout) for options in (("-j", "-d"), ("-j",)))
+    assert brief == {**whole, "changesets": [{key: value for key, value in change.items() if key not in ("removed", "added")} for change in whole["changesets"]]}
+
+
+def test_json_zone_list(journal, tmp_path):
+    names = ours("-D", journal, "-z").stdout.split()
+    assert json.loads(ours("-D", journal, "-jz").stdout) == [{"zone": name} for name in names]
+    lines = [re.split(" +", line) for line in ours("-D", journal, "-z", "-d").stdout.splitlines() if not line.startswith(";;")]
+    said = [[zone["zone"], str(zone["occupied"] // 1024), str(zone["serial-first"]), str(zone["serial-last"]), "yes" if zone["full-zone"] else "no"]
+            for zone in json.loads(ours("-D", journal, "-j", "-z", "-d").stdout)]
+    assert said == lines and len(lines) == len(names)
+    shutil.copytree(journal, tmp_path / "j")
+    lmdb.change(tmp_path / "j", {change_key("flushed.test", 6): number(7) + bytes(28) + b"\1a"})
+    done = ours("-D", tmp_path / "j", "-j", "flushed.test")
+    assert done.returncode == 1 and done.stderr.startswith("error: failed to load changesets") and len(json.loads(done.stdout)["changesets"]) == 2
+
+
 def test_wrong_use(journal, tmp_path):
     (tmp_path / "empty").mkdir()
     for arguments in (("-D", tmp_path / "none", "-z"), ("-D", tmp_path / "none", "a"), ("-D", tmp_path / "empty", "a"), ("-D", journal, "-D", journal, "a"),
@@ -146,7 +188,7 @@ def test_wrong_use(journal, tmp_path):
     assert ours("-D", journal, "-Q", "a").returncode == 1
     assert re.fullmatch(r"kjournalprint \(.*\), version .*\n", ours("-V").stdout)
     wanted = [line for line in theirs("-h").stdout.splitlines() if "(default" not in line]
-    assert [line for line in ours("-h").stdout.splitlines() if "(default" not in line and "--merge" not in line] == wanted
+    assert [line for line in ours("-h").stdout.splitlines() if "(default" not in line and not re.search("--merge|--json", line)] == wanted
 
 
 def test_full_disk(journal):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """kzonesign, alone and beside Debian's: the same key database, the same records, zones that validators accept."""
+import json
 import os
 import re
 import shutil
@@ -249,6 +250,28 @@ def test_verify_needs_no_keys(signer):
     done = signer.run("--verify")
     assert done.returncode == 1 and done.stderr.endswith("error: DNSSEC validation failed (no keys for signing)\n")
     assert not (signer.dir / "keys").exists()
+
+
+def test_json(signer):
+    """What the text says: at first with keys that are made, then with those that are there; and the verdict."""
+    first = json.loads(signer.run("-j").stdout)
+    assert first.keys() == {"zone", "next-signing", "next-roll-over", "ksk-submission-needed"} and first["ksk-submission-needed"] is True
+    names = {"Next signing": "next-signing", "Next roll-over": "next-roll-over"}
+    said = dict(re.findall(r"^(.*): (\d+)$", signer.sign("-r"), re.M))
+    document = json.loads(signer.sign("--json", "-r"))
+    assert document == {"zone": "example.com.", "ksk-submission-needed": True, **{names[name]: int(value) for name, value in said.items()}}
+    assert json.loads(signer.sign("-j")).keys() == {"zone", "next-signing"}
+    assert json.loads(signer.sign("-v", "-j")) == {"zone": "example.com.", "valid": True}
+    signer.write(signer.file.read_text().replace("192.0.2.2", "192.0.2.22"))
+    text, done = signer.run("-v"), signer.run("-v", "-j")
+    assert (done.returncode, done.stderr) == (text.returncode, text.stderr) == (1, text.stderr)
+    assert json.loads(done.stdout) == {"zone": "example.com.", "valid": False, "reason": "no valid signature for a record", "owner": "www.example.com.", "type": "A"}
+
+
+def test_json_of_salts(directory):
+    signer = Signer(directory, POLICIES["nsec3"])
+    text = signer.sign("-r")
+    assert json.loads(signer.sign("-j", "-r"))["next-nsec3-re-salt"] == int(re.search(r"Next NSEC3 re-salt: (\d+)", text)[1])
 
 
 def test_usage(signer):

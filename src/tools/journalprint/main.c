@@ -23,7 +23,7 @@
 typedef struct {
 	conf_choice_t choice;
 	const char *zone;
-	bool lists_zones, is_checked, is_brief, is_merged, has_color;
+	bool lists_zones, is_checked, is_brief, is_merged, is_json, has_color;
 	bool has_serial, has_limit;
 	uint32_t serial;
 	uint32_t limit;
@@ -59,6 +59,7 @@ static void journalprint_help(void)
 	       " -M, --merge          Print all changes merged into one.\n"
 	       " -H, --check          Additional journal semantic checks.\n"
 	       " -d, --debug          Debug mode output.\n"
+	       " -j, --json           Print JSON.\n"
 	       " -x, --mono           Get output without coloring.\n"
 	       " -n, --no-color       An alias for -x, deprecated.\n"
 	       " -X, --color          Force output coloring.\n"
@@ -72,9 +73,23 @@ static void journalprint_help(void)
 typedef struct {
 	const params_t *params;
 	const source_t *source;
+	knot_json_t json;
 	uint64_t count;
 	knot_err_t err;
 } journalprint_zones_t;
+
+static void journalprint_zone_json(knot_json_t *json, const char *name, const source_zone_t *info)
+{
+	knot_json_open(json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINE);
+	knot_json_text(json, "zone", name);
+	if (info != NULL) {
+		knot_json_uint(json, "occupied", info->occupied);
+		knot_json_uint(json, "serial-first", info->serial_first);
+		knot_json_uint(json, "serial-last", info->serial_last);
+		knot_json_bool(json, "full-zone", info->has_whole);
+	}
+	knot_json_close(json);
+}
 
 static bool journalprint_zone(knot_name_t zone, void *ctx)
 {
@@ -91,6 +106,10 @@ static bool journalprint_zone(knot_name_t zone, void *ctx)
 		if (zones->err != KNOT_OK) {
 			return false;
 		}
+	}
+	if (zones->params->is_json) {
+		journalprint_zone_json(&zones->json, name, zones->params->is_brief ? &info : NULL);
+	} else if (zones->params->is_brief) {
 		printf("%-28s %8" PRIu64 " %10u %10u %s\n", name, info.occupied / 1024, info.serial_first,
 				info.serial_last, info.has_whole ? "yes" : "no");
 	} else {
@@ -102,15 +121,27 @@ static bool journalprint_zone(knot_name_t zone, void *ctx)
 
 static bool journalprint_list_zones(const params_t *params, const source_t *source)
 {
-	journalprint_zones_t zones = { .params = params, .source = source };
-	if (params->is_brief) {
+	journalprint_zones_t zones = {
+		.params = params, .source = source, .json = knot_json_of(knot_json_to_file, stdout)
+	};
+	bool is_written = true;
+	if (params->is_json) {
+		knot_json_open(&zones.json, NULL, KNOT_JSON_LIST, KNOT_JSON_LINES);
+	} else if (params->is_brief) {
 		puts(";; <zone name>              <occupied KiB> <first serial> <last serial> <full zone>");
 	}
 	knot_err_t err = source_each_zone(source, journalprint_zone, &zones);
 	err = err == KNOT_OK ? zones.err : err;
+	if (params->is_json) {
+		knot_json_close(&zones.json);
+		is_written = knot_json_end(&zones.json);
+	}
 	if (err != KNOT_OK) {
 		journalprint_error("failed to load zone list (%s)", knot_strerror(err));
 		return false;
+	}
+	if (params->is_json) {
+		return is_written;
 	}
 	if (zones.count == 0) {
 		puts("No zones in journal DB");
@@ -238,8 +269,39 @@ static knot_err_t journalprint_changes(const params_t *params, const source_t *s
 	return err == KNOT_OK ? print->err : err;
 }
 
-static bool journalprint_empty(const params_t *params)
+/* The document around the entries of a zone. */
+static void journalprint_begin_json(const params_t *params, const char *zone, knot_json_t *json)
 {
+	*json = knot_json_of(knot_json_to_file, stdout);
+	if (params->is_json) {
+		knot_json_open(json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINES);
+		knot_json_text(json, "zone", zone);
+		knot_json_open(json, "changesets", KNOT_JSON_LIST, KNOT_JSON_LINES);
+	}
+}
+
+/* occupied: by the zone, bytes; source: NULL if the zone isn't in it. */
+static bool journalprint_end_json(const params_t *params, knot_json_t *json, uint64_t occupied, const source_t *source)
+{
+	if (!params->is_json) {
+		return true;
+	}
+	knot_json_close(json);
+	knot_json_uint(json, "occupied", occupied);
+	if (source != NULL) {
+		knot_json_uint(json, "occupied-all-zones", source_usage(source));
+	}
+	knot_json_close(json);
+	return knot_json_end(json);
+}
+
+static bool journalprint_empty(const params_t *params, const char *zone)
+{
+	knot_json_t json;
+	if (params->is_json) {
+		journalprint_begin_json(params, zone, &json);
+		return journalprint_end_json(params, &json, 0, NULL);
+	}
 	puts(params->has_serial ? "The journal is empty or the serial not present" : "The journal is empty");
 	return true;
 }
@@ -260,20 +322,29 @@ static knot_err_t journalprint_check(const source_t *source, knot_name_t zone)
 
 static bool journalprint_print(const params_t *params, const source_t *source, knot_name_t zone, uint64_t occupied)
 {
+	knot_json_t json;
+	char name[KNOT_NAME_TEXT_MAX];
+	knot_name_print(zone, name);
 	print_t print = { .out = stdout,
+		.json = params->is_json ? &json : NULL,
 		.now_s = sys_clock_wall(),
 		.is_brief = params->is_brief,
 		.is_chain = params->has_serial || params->is_merged,
 		.has_color = params->has_color,
 		.err = KNOT_OK };
 	knot_err_t err = params->is_checked ? journalprint_check(source, zone) : KNOT_OK;
+	journalprint_begin_json(params, name, &json);
 	err = err == KNOT_OK ? journalprint_changes(params, source, zone, &print) : err;
+	bool is_written = journalprint_end_json(params, &json, occupied, source);
 	if (err == KNOT_ENOENT) {
-		return journalprint_empty(params);
+		return params->is_json ? is_written : journalprint_empty(params, name);
 	}
 	if (err != KNOT_OK) {
 		journalprint_error("failed to load changesets (%s)", knot_strerror(err));
 		return false;
+	}
+	if (params->is_json) {
+		return is_written;
 	}
 	if (params->is_brief) {
 		printf("Total number of changesets:  %" PRIu64 "\n", print.count);
@@ -297,7 +368,7 @@ static bool journalprint_zone_by_name(const params_t *params, const source_t *so
 	}
 	if (err == KNOT_ENOENT) {
 		journalprint_error("zone not exists in the journal DB %s", path);
-		return journalprint_empty(params);
+		return journalprint_empty(params, params->zone);
 	}
 	if (err != KNOT_OK && !params->is_checked) {
 		journalprint_error("failed to load changesets (%s)", knot_strerror(err));
@@ -372,6 +443,7 @@ static options_t journalprint_option(int c, params_t *params)
 	case 'z': params->lists_zones = true; return OPTIONS_RUN;
 	case 'H': params->is_checked = true; return OPTIONS_RUN;
 	case 'd': params->is_brief = true; return OPTIONS_RUN;
+	case 'j': params->is_json = true; return OPTIONS_RUN;
 	case 'x':
 	case 'n': params->has_color = false; return OPTIONS_RUN;
 	case 'X': params->has_color = true; return OPTIONS_RUN;
@@ -393,6 +465,7 @@ static options_t journalprint_options(int argc, char **argv, params_t *params)
 		{ "zone-list", no_argument, NULL, 'z' },
 		{ "check", no_argument, NULL, 'H' },
 		{ "debug", no_argument, NULL, 'd' },
+		{ "json", no_argument, NULL, 'j' },
 		{ "mono", no_argument, NULL, 'x' },
 		{ "no-color", no_argument, NULL, 'n' },
 		{ "color", no_argument, NULL, 'X' },
@@ -401,7 +474,7 @@ static options_t journalprint_options(int argc, char **argv, params_t *params)
 		{ 0 },
 	};
 	int c;
-	while ((c = getopt_long(argc, argv, "c:C:D:l:s:MzHdxnXhV::", known, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "c:C:D:l:s:MzHdjxnXhV::", known, NULL)) != -1) {
 		options_t found = journalprint_option(c, params);
 		if (found != OPTIONS_RUN) {
 			return found;

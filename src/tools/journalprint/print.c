@@ -74,7 +74,8 @@ static void print_line(const print_t *print, const char *color, const char *text
 
 typedef struct {
 	const print_t *print;
-	char *rdata; /* owned, KNOT_RDATA_TEXT_MAX */
+	char *rdata;   /* owned, KNOT_RDATA_TEXT_MAX */
+	bool is_added; /* of JSON: which records are printed */
 } print_records_t;
 
 static bool print_record(const changeset_rr_t *rr, bool is_added, void *ctx)
@@ -110,13 +111,76 @@ static knot_err_t print_full(
 				", timestamp: %" PRIu64,
 				facts->serials[0], facts->serials[1], print->count, entry->change.time_s);
 	}
-	print_records_t records = { print, malloc(KNOT_RDATA_TEXT_MAX) };
+	print_records_t records = { .print = print, .rdata = malloc(KNOT_RDATA_TEXT_MAX) };
 	if (records.rdata == NULL) {
 		return KNOT_ENOMEM;
 	}
 	print_line(print, yellow, text);
 	knot_err_t err = changeset_each(entry->change.payload, kind, print_record, &records);
 	free(records.rdata);
+	return err;
+}
+
+/* ---- JSON ---- */
+
+static bool print_json_record(const changeset_rr_t *rr, bool is_added, void *ctx)
+{
+	const print_records_t *records = ctx;
+	knot_json_t *json = records->print->json;
+	char owner[KNOT_NAME_TEXT_MAX], type[KNOT_TYPE_TEXT_MAX];
+	if (is_added != records->is_added) {
+		return true;
+	}
+	knot_name_print(rr->owner, owner);
+	knot_rrtype_print(rr->type, type);
+	(void)knot_rdata_print(rr->type, rr->rdata, records->rdata, KNOT_RDATA_TEXT_MAX);
+	knot_json_open(json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINE);
+	knot_json_text(json, "owner", owner);
+	knot_json_uint(json, "ttl", rr->ttl);
+	knot_json_text(json, "type", type);
+	knot_json_text(json, "rdata", records->rdata);
+	knot_json_close(json);
+	return !json->failed;
+}
+
+static knot_err_t print_json_records(print_t *print, const journal_entry_t *entry, changeset_kind_t kind)
+{
+	static const char *const names[] = { "removed", "added" };
+	print_records_t records = { .print = print, .rdata = malloc(KNOT_RDATA_TEXT_MAX) };
+	knot_err_t err = records.rdata != NULL ? KNOT_OK : KNOT_ENOMEM;
+	for (unsigned i = 0; i < KNOT_LEN(names) && err == KNOT_OK; i++) {
+		records.is_added = i == 1;
+		knot_json_open(print->json, names[i], KNOT_JSON_LIST, KNOT_JSON_LINES);
+		err = changeset_each(entry->change.payload, kind, print_json_record, &records);
+		knot_json_close(print->json);
+	}
+	free(records.rdata);
+	return err;
+}
+
+static knot_err_t print_json(
+		print_t *print, const journal_entry_t *entry, const print_facts_t *facts, changeset_kind_t kind)
+{
+	knot_json_t *json = print->json;
+	knot_json_open(json, NULL, KNOT_JSON_OBJECT, print->is_brief ? KNOT_JSON_LINE : KNOT_JSON_LINES);
+	knot_json_text(json, "kind", kind == CHANGESET_WHOLE ? "zone" : "changes");
+	if (kind == CHANGESET_STEP) {
+		knot_json_uint(json, "serial-from", facts->serials[0]);
+	}
+	knot_json_uint(json, "serial-to", facts->serials[1]);
+	knot_json_uint(json, "timestamp", entry->change.time_s);
+	knot_json_uint(json, "size", entry->change.payload.len);
+	knot_json_uint(json, "removed-count", facts->counts[0]);
+	knot_json_uint(json, "added-count", facts->counts[1]);
+	knot_json_open(json, "types", KNOT_JSON_LIST, KNOT_JSON_LINE);
+	for (size_t i = 0; i < facts->type_count; i++) {
+		char text[KNOT_TYPE_TEXT_MAX];
+		knot_rrtype_print(facts->types[i], text);
+		knot_json_text(json, NULL, text);
+	}
+	knot_json_close(json);
+	knot_err_t err = print->is_brief ? KNOT_OK : print_json_records(print, entry, kind);
+	knot_json_close(json);
 	return err;
 }
 
@@ -133,7 +197,9 @@ bool print_entry(const journal_entry_t *entry, void *ctx)
 		print->skip--;
 	} else if (print->err == KNOT_OK) {
 		print->count++;
-		if (print->is_brief) {
+		if (print->json != NULL) {
+			print->err = print_json(print, entry, facts, kind);
+		} else if (print->is_brief) {
 			print_brief(print, entry, facts);
 		} else {
 			print->err = print_full(print, entry, facts, kind);

@@ -2,6 +2,7 @@
 /**
  * kzonesign: signs a zone file by the zone's policy and keys; see doc/man/kzonesign.1.
  */
+#include "libknot/base/json.h"
 #include "libknot/base/number.h"
 #include "src/conf/conf.h"
 #include "src/conf/version.h"
@@ -28,6 +29,7 @@ typedef struct {
 	const char *zone;
 	bool may_roll;
 	bool only_verifies;
+	bool is_json;
 	uint64_t now_s;
 } params_t;
 
@@ -73,6 +75,7 @@ static void zonesign_help(void)
 	       " -v, --verify             Only verify if zone is signed correctly.\n"
 	       " -t, --time <timestamp>   Current time specification.\n"
 	       "                           (default current UNIX time)\n"
+	       " -j, --json               Print JSON.\n"
 	       " -h, --help               Print the program help.\n"
 	       " -V, --version            Print the program version.\n",
 			conf_choice_default_config(), conf_choice_default_confdb());
@@ -299,18 +302,53 @@ static bool zonesign_sign(zonesign_t *sign)
 
 /* ---- Verifying ---- */
 
+/* An object, with what all have. */
+static knot_json_t zonesign_begin_json(const zonesign_t *sign)
+{
+	char name[KNOT_NAME_TEXT_MAX];
+	knot_json_t json = knot_json_of(knot_json_to_file, stdout);
+	knot_name_print(sign->settings.name, name);
+	knot_json_open(&json, NULL, KNOT_JSON_OBJECT, KNOT_JSON_LINES);
+	knot_json_text(&json, "zone", name);
+	return json;
+}
+
+/* hint: of what is wrong; NULL: nothing is, or nobody knows where. */
+static bool zonesign_put_verdict(const zonesign_t *sign, knot_err_t err, const validate_result_t *hint)
+{
+	knot_json_t json = zonesign_begin_json(sign);
+	knot_json_bool(&json, "valid", err == KNOT_OK);
+	if (err != KNOT_OK) {
+		knot_json_text(&json, "reason", knot_strerror(err));
+	}
+	if (hint != NULL) {
+		char owner[KNOT_NAME_TEXT_MAX], type[KNOT_TYPE_TEXT_MAX];
+		knot_name_print(knot_name_of(hint->owner), owner);
+		knot_rrtype_print(hint->type, type);
+		knot_json_text(&json, "owner", owner);
+		knot_json_text(&json, "type", type);
+	}
+	knot_json_close(&json);
+	return knot_json_end(&json);
+}
+
 static bool zonesign_verify(const zonesign_t *sign)
 {
 	const conf_policy_t *policy = conf_zone_policy(sign->conf, &sign->settings);
 	const validate_options_t options = { .now_s = sign->params->now_s, .thread_count = policy->threads };
 	validate_result_t result;
 	knot_err_t err = validate_zone(sign->contents, &options, &result);
-	if (err == KNOT_OK) {
+	bool has_hint = err != KNOT_OK && result.has_hint, is_written = true;
+	if (sign->params->is_json) {
+		is_written = zonesign_put_verdict(sign, err, has_hint ? &result : NULL);
+	} else if (err == KNOT_OK) {
 		printf("DNSSEC validation successful\n");
-		return true;
+	}
+	if (err == KNOT_OK) {
+		return is_written;
 	}
 	zonesign_say("error", "DNSSEC validation failed (%s)", knot_strerror(err));
-	if (result.has_hint) {
+	if (has_hint) {
 		char owner[KNOT_NAME_TEXT_MAX], type[KNOT_TYPE_TEXT_MAX];
 		knot_name_print(knot_name_of(result.owner), owner);
 		knot_rrtype_print(result.type, type);
@@ -337,23 +375,63 @@ static bool zonesign_waits_for_parent(const zonesign_t *sign)
 	return false;
 }
 
-static void zonesign_report(const zonesign_t *sign)
+/** Times in seconds since 1970; 0: never. */
+typedef struct {
+	uint64_t signing_s;
+	uint64_t rollover_s, salt_s; /* only with rollovers */
+	bool is_submission_needed;
+} zonesign_next_t;
+
+static zonesign_next_t zonesign_next(const zonesign_t *sign)
 {
-	uint64_t expires_s = sign->result.earliest_expiration_s;
-	printf("Next signing: %" PRIu64 "\n",
-			expires_s > sign->times.refresh_s ? expires_s - sign->times.refresh_s : 0);
-	if (!sign->has_rolled) {
-		return;
+	uint64_t expires_s = sign->result.earliest_expiration_s, refresh_s = sign->times.refresh_s;
+	zonesign_next_t next = { .signing_s = expires_s > refresh_s ? expires_s - refresh_s : 0 };
+	if (sign->has_rolled) {
+		uint64_t action_s = sign->outcome.next.kind != KEYS_NOTHING ? sign->outcome.next.due_s : 0;
+		next.rollover_s = zonesign_earlier(action_s, sign->outcome.next_timer_s);
+		next.salt_s = zone_keys_salt_due(&sign->env, &sign->keys);
+		next.is_submission_needed = zonesign_waits_for_parent(sign);
 	}
-	uint64_t action_s = sign->outcome.next.kind != KEYS_NOTHING ? sign->outcome.next.due_s : 0;
-	printf("Next roll-over: %" PRIu64 "\n", zonesign_earlier(action_s, sign->outcome.next_timer_s));
-	uint64_t salt_s = zone_keys_salt_due(&sign->env, &sign->keys);
-	if (salt_s != 0) {
-		printf("Next NSEC3 re-salt: %" PRIu64 "\n", salt_s);
+	return next;
+}
+
+static void zonesign_report_text(const zonesign_next_t *next, bool has_rolled)
+{
+	printf("Next signing: %" PRIu64 "\n", next->signing_s);
+	if (has_rolled) {
+		printf("Next roll-over: %" PRIu64 "\n", next->rollover_s);
 	}
-	if (zonesign_waits_for_parent(sign)) {
+	if (next->salt_s != 0) {
+		printf("Next NSEC3 re-salt: %" PRIu64 "\n", next->salt_s);
+	}
+	if (next->is_submission_needed) {
 		printf("KSK submission to parent zone needed\n");
 	}
+}
+
+static bool zonesign_report_json(const zonesign_t *sign, const zonesign_next_t *next)
+{
+	knot_json_t json = zonesign_begin_json(sign);
+	knot_json_uint(&json, "next-signing", next->signing_s);
+	if (sign->has_rolled) {
+		knot_json_uint(&json, "next-roll-over", next->rollover_s);
+		knot_json_bool(&json, "ksk-submission-needed", next->is_submission_needed);
+	}
+	if (next->salt_s != 0) {
+		knot_json_uint(&json, "next-nsec3-re-salt", next->salt_s);
+	}
+	knot_json_close(&json);
+	return knot_json_end(&json);
+}
+
+static bool zonesign_report(const zonesign_t *sign)
+{
+	zonesign_next_t next = zonesign_next(sign);
+	if (sign->params->is_json) {
+		return zonesign_report_json(sign, &next);
+	}
+	zonesign_report_text(&next, sign->has_rolled);
+	return true;
 }
 
 static bool zonesign_make_signed(zonesign_t *sign)
@@ -362,11 +440,7 @@ static bool zonesign_make_signed(zonesign_t *sign)
 		return false;
 	}
 	zonesign_describe_zone(sign);
-	bool is_good = zonesign_sign(sign);
-	if (is_good) {
-		zonesign_report(sign);
-	}
-	return is_good;
+	return zonesign_sign(sign) && zonesign_report(sign);
 }
 
 static bool zonesign_run(const params_t *params)
@@ -423,6 +497,7 @@ static options_t zonesign_option(int c, params_t *params)
 	case 'C': return zonesign_choose(&params->choice.confdb, optarg, &params->choice) ? OPTIONS_RUN : OPTIONS_WRONG;
 	case 'o': params->out_dir = optarg; return OPTIONS_RUN;
 	case 'r': params->may_roll = true; return OPTIONS_RUN;
+	case 'j': params->is_json = true; return OPTIONS_RUN;
 	case 'v': params->only_verifies = true; return OPTIONS_RUN;
 	case 't':
 		if (zonesign_read_time(optarg, &params->now_s)) {
@@ -446,12 +521,13 @@ static options_t zonesign_options(int argc, char **argv, params_t *params)
 		{ "rollover", no_argument, NULL, 'r' },
 		{ "verify", no_argument, NULL, 'v' },
 		{ "time", required_argument, NULL, 't' },
+		{ "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", optional_argument, NULL, 'V' },
 		{ 0 },
 	};
 	int c;
-	while ((c = getopt_long(argc, argv, "c:C:o:rvt:hV::", known, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "c:C:o:rvt:jhV::", known, NULL)) != -1) {
 		options_t found = zonesign_option(c, params);
 		if (found != OPTIONS_RUN) {
 			return found;
