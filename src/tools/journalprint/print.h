@@ -13,9 +13,9 @@
 typedef struct {
 	FILE *out;
 	knot_json_t *json; /* within a list of entries; NULL: text */
-	uint64_t now_s; /* wall clock; for the times of the brief form */
-	bool is_brief;  /* a line per entry (-d); JSON: without the records */
-	bool is_chain;  /* all entries continue each other: no line sets the first apart */
+	uint64_t now_s;    /* wall clock; for the times of the brief form */
+	bool is_brief;     /* a line per entry (-d); JSON: without the records */
+	bool is_chain;     /* all entries continue each other: no line sets the first apart */
 	bool has_color;
 	uint64_t skip;  /* entries not to be printed, counted down */
 	uint64_t count; /* entries printed */

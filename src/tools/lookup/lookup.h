@@ -82,12 +82,12 @@ typedef struct {
 	bool uses_tls, uses_https, uses_quic; /* HTTPS: where uses_tls is true, too */
 	const char *hostname, *sni;
 	bool uses_http_get;
-	const char *http_server;                /* that to ask, if there are no `servers`: of the URL */
-	const char *http_authority, *http_path; /* NULL: hostname or the server, /dns-query */
+	const char *http_server;                            /* that to ask, if there are no `servers`: of the URL */
+	const char *http_authority, *http_path;             /* NULL: hostname or the server, /dns-query */
 	exchange_address_t proxy_source, proxy_destination; /* AF_UNSPEC: none */
-	uint32_t timeout_ms; /* 0: no limit */
-	uint32_t retries;    /* of UDP */
-	uint32_t delay_ms;   /* between messages of transfers */
+	uint32_t timeout_ms;                                /* 0: no limit */
+	uint32_t retries;                                   /* of UDP */
+	uint32_t delay_ms;                                  /* between messages of transfers */
 	const lookup_key_t *key;
 
 	/* EDNS */

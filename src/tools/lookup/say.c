@@ -137,8 +137,9 @@ const char *lookup_tsig_reason(
 	}
 	uint64_t server_s = present_tsig_time(&reply->tsig);
 	bool is_ahead = server_s > now_s;
-	snprintf(ret_text, LOOKUP_REASON_MAX, "%s: the server's clock is %" PRIu64 " s %s this one%s", knot_strerror(err),
-			is_ahead ? server_s - now_s : now_s - server_s, is_ahead ? "ahead of" : "behind",
+	snprintf(ret_text, LOOKUP_REASON_MAX, "%s: the server's clock is %" PRIu64 " s %s this one%s",
+			knot_strerror(err), is_ahead ? server_s - now_s : now_s - server_s,
+			is_ahead ? "ahead of" : "behind",
 			reply->tsig.mac.len == 0 ? ", says a reply without a signature" : "");
 	return ret_text;
 }
