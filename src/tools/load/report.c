@@ -18,8 +18,7 @@ void report_take(const gun_t *gun, report_sample_t *ret_sample)
 	for (unsigned i = 0; i < gun->lane_count; i++) {
 		const lane_t *lane = &gun->lanes[i];
 		worker_counts_add(&ret_sample->counts, &lane->worker.counts);
-		worker_latency_add(&ret_sample->latency, &lane->worker);
-		histogram_merge(&ret_sample->delay, &lane->worker.delay);
+		worker_times_add(&ret_sample->latency, &ret_sample->delay, &lane->worker);
 		if (!__atomic_load_n(&lane->is_over, __ATOMIC_ACQUIRE)) {
 			ret_sample->waiting += flight_waiting(&lane->worker.flight, since_ns);
 		}
@@ -254,20 +253,27 @@ void report_stats(const gun_t *gun, const report_sample_t *s, report_kind_t kind
 
 /* ---- Ramp ---- */
 
-static void report_step(const gun_t *gun, unsigned step, report_step_t *ret_step, histogram_t *latency)
+/** Of one step, all threads. */
+typedef struct {
+	histogram_t latency, delay;
+} report_times_t;
+
+static void report_step(const gun_t *gun, unsigned step, report_step_t *ret_step, report_times_t *times)
 {
-	memset(latency, 0, sizeof(*latency));
+	memset(times, 0, sizeof(*times));
 	*ret_step = (report_step_t){ .rate = gun->pieces[step].rate };
 	for (unsigned i = 0; i < gun->lane_count; i++) {
 		const worker_t *w = &gun->lanes[i].worker;
 		ret_step->sent += w->steps[step].sent;
 		ret_step->matched += w->steps[step].matched;
-		histogram_merge(latency, &w->latency[step]);
+		histogram_merge(&times->latency, &w->latency[step]);
+		histogram_merge(&times->delay, &w->delay[step]);
 	}
 	ret_step->due = schedule_piece_messages(&gun->plan.schedule, step);
 	uint64_t missing = ret_step->due > ret_step->matched ? ret_step->due - ret_step->matched : 0;
 	ret_step->loss_percent = ret_step->due > 0 ? 100.0 * (double)missing / (double)ret_step->due : 0;
-	ret_step->p99_ns = histogram_percentile(latency, 99);
+	ret_step->p99_ns = histogram_percentile(&times->latency, 99);
+	ret_step->delay_p99_ns = histogram_percentile(&times->delay, 99);
 	const options_t *o = gun->options;
 	ret_step->is_good = ret_step->loss_percent <= o->ramp_loss_percent &&
 			    (double)ret_step->p99_ns <= o->ramp_p99_ms * 1e6;
@@ -284,21 +290,17 @@ static void report_step_text(const report_step_t *s, const histogram_t *latency,
 }
 
 /*
- * Did the generator itself take a good part of what the knee allows? Then a step that isn't good tells nothing of the
- * server.
+ * What a step says of the knee. If the generator itself took a good part of what the knee allows, a step that isn't
+ * good tells nothing of the server.
  */
-static bool report_is_late(const gun_t *gun, uint64_t *ret_p99_ns)
+static void report_note_step(const options_t *o, const report_step_t *step, report_knee_t *knee)
 {
-	histogram_t *delay = calloc(1, sizeof(*delay));
-	*ret_p99_ns = 0;
-	for (unsigned i = 0; delay != NULL && i < gun->lane_count; i++) {
-		histogram_merge(delay, &gun->lanes[i].worker.delay);
+	if (knee->is_open) {
+		knee->delay_p99_ns = step->delay_p99_ns;
+		knee->is_late = !step->is_good && (double)step->delay_p99_ns > o->ramp_p99_ms * 1e6 / 2;
 	}
-	if (delay != NULL) {
-		*ret_p99_ns = histogram_percentile(delay, 99);
-		free(delay);
-	}
-	return (double)*ret_p99_ns > gun->options->ramp_p99_ms * 1e6 / 2;
+	knee->is_open &= step->is_good;
+	knee->rate = step->is_good && step->rate > knee->rate ? step->rate : knee->rate;
 }
 
 static void report_knee_text(const gun_t *gun, const report_knee_t *knee, FILE *out)
@@ -321,8 +323,8 @@ static void report_knee_text(const gun_t *gun, const report_knee_t *knee, FILE *
 void report_ramp(const gun_t *gun, FILE *out)
 {
 	const options_t *o = gun->options;
-	histogram_t *latency = calloc(1, sizeof(*latency));
-	if (latency == NULL) {
+	report_times_t *times = calloc(1, sizeof(*times));
+	if (times == NULL) {
 		return;
 	}
 	if (!o->json) {
@@ -335,17 +337,15 @@ void report_ramp(const gun_t *gun, FILE *out)
 	report_knee_t knee = { .is_open = true };
 	for (unsigned i = 0; i < gun->plan.step_count; i++) {
 		report_step_t step;
-		report_step(gun, i, &step, latency);
+		report_step(gun, i, &step, times);
 		if (o->json) {
-			report_json_step(&step, latency, out);
+			report_json_step(&step, &times->latency, out);
 		} else {
-			report_step_text(&step, latency, o->ramp.seconds, out);
+			report_step_text(&step, &times->latency, o->ramp.seconds, out);
 		}
-		knee.is_open &= step.is_good;
-		knee.rate = step.is_good && step.rate > knee.rate ? step.rate : knee.rate;
+		report_note_step(o, &step, &knee);
 	}
-	free(latency);
-	knee.is_late = report_is_late(gun, &knee.delay_p99_ns) && !knee.is_open;
+	free(times);
 	if (o->json) {
 		report_json_knee(o, &knee, out);
 	} else {

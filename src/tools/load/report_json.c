@@ -143,6 +143,7 @@ void report_json_step(const report_step_t *step, const histogram_t *latency, FIL
 	knot_json_fixed(&json, "loss_percent", step->loss_percent, 4);
 	knot_json_bool(&json, "good", step->is_good);
 	json_put_latency(&json, "latency_ns", latency);
+	knot_json_uint(&json, "send_delay_p99_ns", step->delay_p99_ns);
 	json_end(&json, out);
 }
 

@@ -8,16 +8,16 @@ typedef struct {
 	double rate;
 	uint64_t due, sent, matched;
 	double loss_percent;
-	uint64_t p99_ns;
-	bool is_good; /* within the limits of the knee */
+	uint64_t p99_ns, delay_p99_ns; /* delay: how late queries left */
+	bool is_good;                  /* within the limits of the knee */
 } report_step_t;
 
 /** What a ramp found. */
 typedef struct {
 	double rate;           /* the highest that was served well; 0: none */
 	bool is_open;          /* all rates were: the knee may be higher */
-	bool is_late;          /* not all were, and that may be the generator's fault */
-	uint64_t delay_p99_ns; /* how late queries left */
+	bool is_late;          /* the lowest that wasn't may be the generator's fault */
+	uint64_t delay_p99_ns; /* how late its queries left; if all were good, those of the last step */
 } report_knee_t;
 
 void report_json_header(const gun_t *gun, FILE *out);

@@ -22,8 +22,9 @@ bool worker_init(worker_t *w, const worker_plan_t *plan, const worker_params_t *
 	schedule_begin(&plan->schedule, params->thread, &w->cursor);
 	w->steps = calloc(plan->step_count, sizeof(*w->steps));
 	w->latency = calloc(plan->step_count, sizeof(*w->latency));
+	w->delay = calloc(plan->step_count, sizeof(*w->delay));
 	bool is_good = flight_init(&w->flight, params->window, params->ports, params->shared) && w->steps != NULL &&
-		       w->latency != NULL;
+		       w->latency != NULL && w->delay != NULL;
 	if (is_good && plan->message.cookies) {
 		w->cookies = calloc(plan->addresses, sizeof(*w->cookies));
 		is_good = w->cookies != NULL;
@@ -48,10 +49,12 @@ void worker_done(worker_t *w)
 	flight_done(&w->flight);
 	free(w->steps);
 	free(w->latency);
+	free(w->delay);
 	free(w->cookies);
 	free(w->chains);
 	w->steps = NULL;
 	w->latency = NULL;
+	w->delay = NULL;
 	w->cookies = NULL;
 	w->chains = NULL;
 }
@@ -121,10 +124,11 @@ void worker_next(worker_t *w, uint64_t now_ns, bool tcp_framing, uint8_t *bytes,
 		.address = params.address,
 		.id = params.id,
 	};
-	histogram_add(&w->delay, now_ns > due_ns ? now_ns - due_ns : 0);
+	unsigned step = worker_step(w, due_ns);
+	histogram_add(&w->delay[step], now_ns > due_ns ? now_ns - due_ns : 0);
 	worker_add(&w->counts.sent, 1);
 	worker_add(&w->counts.sent_bytes, message.len);
-	worker_add(&w->steps[worker_step(w, due_ns)].sent, 1);
+	worker_add(&w->steps[step].sent, 1);
 	schedule_advance(&w->cursor);
 }
 
@@ -318,9 +322,10 @@ void worker_counts_add(worker_counts_t *sum, const worker_counts_t *part)
 	}
 }
 
-void worker_latency_add(histogram_t *sum, const worker_t *w)
+void worker_times_add(histogram_t *latency, histogram_t *delay, const worker_t *w)
 {
 	for (unsigned i = 0; i < w->plan->step_count; i++) {
-		histogram_merge(sum, &w->latency[i]);
+		histogram_merge(latency, &w->latency[i]);
+		histogram_merge(delay, &w->delay[i]);
 	}
 }

@@ -81,7 +81,7 @@ typedef struct {
 	worker_counts_t counts;
 	worker_step_t *steps;      /* owned: step_count */
 	histogram_t *latency;      /* owned: step_count */
-	histogram_t delay;         /* how late queries left */
+	histogram_t *delay;        /* owned: step_count; how late queries left */
 	message_cookie_t *cookies; /* owned: one per address; NULL: no cookies */
 	knot_tsig_chain_t *chains; /* owned: one per slot of the window; NULL: unsigned */
 	judge_t *judge;            /* borrowed; NULL: nothing is compared */
@@ -169,5 +169,5 @@ worker_transfer_state_t worker_receive_transfer(worker_t *worker, worker_transfe
 /** Add counters of a worker, or of sums, to a sum. */
 void worker_counts_add(worker_counts_t *sum, const worker_counts_t *part);
 
-/** All latencies of a worker. */
-void worker_latency_add(histogram_t *sum, const worker_t *worker);
+/** All latencies and all delays of a worker. */
+void worker_times_add(histogram_t *latency, histogram_t *delay, const worker_t *worker);

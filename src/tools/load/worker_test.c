@@ -136,7 +136,7 @@ static void test_latency_counts_from_the_intended_time(void **state)
 	}
 	assert_int_equal(histogram_percentile(&w.latency[0], 100), 50300);
 	assert_int_equal(w.latency[0].min_ns, 50300);
-	assert_int_equal(w.delay.min_ns, 50000);
+	assert_int_equal(w.delay[0].min_ns, 50000);
 	worker_done(&w);
 }
 

@@ -182,8 +182,10 @@ def test_ramp_of_a_late_generator(directory):
 
     count = 0
     with Responder(script) as responder:
-        knee = gun.Report(shoot_stopped("-j")).of("ramp_knee")[0]
+        report = gun.Report(shoot_stopped("-j"))
+        knee, steps = report.of("ramp_knee")[0], report.of("ramp_step")
         assert knee["generator_late"] and knee["send_delay_p99_ns"] > 100_000_000
+        assert knee["send_delay_p99_ns"] == next(step for step in steps if not step["good"])["send_delay_p99_ns"]   # that of the step in question
         count = 0
         assert re.search(r"^knee: .*\nthe generator itself was late, by p99 \S+ \S*s: it had too little CPU", shoot_stopped(), re.M)
 
