@@ -37,6 +37,8 @@ typedef struct {
 	kxdp_injector_t *injector; /* owned; NULL: frames go by the queue */
 	pthread_t sender;          /* runs the injector */
 	bool has_sender;
+	bool has_sender_failed; /* atomic; sender_error: why, afterwards */
+	char sender_error[256];
 	uint64_t sender_told_ns; /* when it was asked to end last */
 	uint32_t spared_ns; /* of the time that it would wait awake for what is due: how late sleeps end is learnt */
 	worker_t worker;
@@ -96,6 +98,12 @@ void lane_stop_sender(lane_t *lane);
 
 /** In a turn of a lane that sends no more: ask the sender to end once it has nothing left, without waiting for it. */
 void lane_release_sender(lane_t *lane);
+
+/** Something of it, or of its sender, has ended early. */
+static inline bool lane_has_failed(const lane_t *lane)
+{
+	return lane->error[0] != '\0' || __atomic_load_n(&lane->has_sender_failed, __ATOMIC_ACQUIRE);
+}
 
 /** Let the sender have the processor. */
 void lane_yield(const lane_t *lane);

@@ -48,7 +48,8 @@ static void *inject_run(void *arg)
 	inject_set_nice(SENDER_NICE);
 	kxdp_fault_t fault;
 	if (kxdp_injector_run(lane->injector, &fault) != KNOT_OK) {
-		snprintf(lane->error, sizeof(lane->error), "%s", fault.text);
+		snprintf(lane->sender_error, sizeof(lane->sender_error), "%s", fault.text);
+		__atomic_store_n(&lane->has_sender_failed, true, __ATOMIC_RELEASE);
 	}
 	return NULL;
 }
@@ -73,6 +74,9 @@ bool lane_start_sender(lane_t *lane)
 static void inject_count_failed(lane_t *lane)
 {
 	lane->has_sender = false;
+	if (lane->has_sender_failed && lane->error[0] == '\0') {
+		memcpy(lane->error, lane->sender_error, sizeof(lane->error));
+	}
 	worker_add(&lane->worker.counts.unsent, kxdp_injector_failed(lane->injector));
 }
 
@@ -100,7 +104,7 @@ void lane_stop_sender(lane_t *lane)
 	if (!lane->has_sender) {
 		return;
 	}
-	for (unsigned i = 0; i < DRAIN_MS && kxdp_injector_waiting(lane->injector) > 0 && lane->error[0] == '\0'; i++) {
+	for (unsigned i = 0; i < DRAIN_MS && kxdp_injector_waiting(lane->injector) > 0 && !lane_has_failed(lane); i++) {
 		inject_sleep(1000000);
 	}
 	/* A signal that comes between two calls ends none: so again, until the thread has ended. */

@@ -102,7 +102,7 @@ void xdp_quic_run(lane_t *lane)
 	xdp_waker_t waker;
 	uint64_t last_ns = 0;
 	bool goes_on = xdp_lane_open_waker(lane, &waker) && lane_start_sender(lane);
-	while (goes_on && lane->error[0] == '\0') {
+	while (goes_on && !lane_has_failed(lane)) {
 		goes_on = xdp_quic_turn(&x, &last_ns, &waker);
 	}
 	lane_stop_sender(lane);

@@ -160,7 +160,7 @@ void xdp_tcp_run(lane_t *lane)
 	bool is_started = xdp_lane_open_waker(lane, &waker) && lane_start_sender(lane);
 	while (is_started) {
 		lane_phase_t phase = lane_phase(lane, gun_now(gun), &last_ns);
-		if (lane->error[0] != '\0' || (xdp_tcp_is_over(&x, phase) && lane_may_end(lane))) {
+		if (lane_has_failed(lane) || (xdp_tcp_is_over(&x, phase) && lane_may_end(lane))) {
 			break;
 		}
 		if (lane->worker.chains != NULL) {

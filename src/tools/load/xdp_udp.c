@@ -74,7 +74,7 @@ void xdp_udp_run(lane_t *lane)
 		uint64_t now_ns = gun_now(lane->gun);
 		lane_phase_t phase = lane_phase(lane, now_ns, &last_ns);
 		bool is_done = phase == LANE_ENDS || (phase == LANE_RECEIVES && !has_replies);
-		if (lane->error[0] != '\0' || (is_done && lane_may_end(lane))) {
+		if (lane_has_failed(lane) || (is_done && lane_may_end(lane))) {
 			break;
 		}
 		if (lane->worker.chains != NULL) {
