@@ -8,6 +8,7 @@ import threading
 
 import dns.message
 import dns.name
+import dns.query
 import dns.rcode
 import dns.rdata
 import dns.rdatatype
@@ -28,6 +29,7 @@ a.b.ent A 192.0.2.3
 x.wild TXT "x"
 alias CNAME www
 out CNAME www.other.example.
+d DNAME ent
 secure NS ns.secure
 secure DS 1 13 2 49FD46E6C4B45C55D4AC49FD46E6C4B45C55D4AC49FD46E6C4B45C55D4AC49FD
 ns.secure A 192.0.2.5
@@ -106,7 +108,7 @@ def kdig(liar, *words, environment=None):
 
 
 QUESTIONS = ("{} SOA", "www.{}", "www.{} MX", "nx.{}", "b.ent.{}", "ent.{}", "foo.wild.{}", "foo.wild.{} MX", "x.wild.{} TXT", "y.x.wild.{}", "alias.{}",
-             "out.{}", "a.secure.{}", "a.insecure.{}", "insecure.{} DS", "secure.{} DS", "nx.{} DS", "{} DNSKEY", "{} ANY", "foo.a.b.ent.{}", "WWW.{}", "{} AAAA")
+             "out.{}", "a.secure.{}", "a.insecure.{}", "insecure.{} DS", "secure.{} DS", "nx.{} DS", "{} DNSKEY", "{} ANY", "foo.a.b.ent.{}", "WWW.{}", "{} AAAA", "a.b.d.{}", "b.d.{}", "d.{} DNAME")
 
 
 @pytest.mark.parametrize("zone", ZONES)
@@ -206,6 +208,29 @@ def test_alias_into_another_zone(liar):
     liar.change = append
     done = kdig(liar, "out.nsec.test")
     assert done.returncode == 0 and "good: all that is of the zone is signed" in done.stdout
+
+
+def test_unsigned_behind_another_zone(liar):
+    """What was asked for isn't excused by records in front of it that another zone has signed."""
+    def change(reply):
+        query = dns.message.make_query("www.nsec3.test.", "A", want_dnssec=True)
+        drop(RRSIG)(reply)
+        reply.answer[:0] = dns.query.udp(query, liar.server[0], port=liar.server[1], timeout=5 * PATIENCE).answer
+    liar.change = change
+    done = kdig(liar, "www.nsec.test", "+validate=2")
+    assert done.returncode == 1 and "bogus" in done.stdout and "www.nsec.test. A: not signed" in done.stdout, done.stdout
+
+
+def test_unsigned_alias(liar):
+    """A CNAME without a signature has to follow from the DNAME."""
+    def change(reply):
+        for rrset in reply.answer:
+            if rrset.rdtype == dns.rdatatype.CNAME:
+                rrset.clear()
+                rrset.add(dns.rdata.from_text("IN", "CNAME", "www.nsec.test."))
+    liar.change = change
+    done = kdig(liar, "a.b.d.nsec.test", "+validate=2")
+    assert done.returncode == 1 and "bogus" in done.stdout and "a.b.d.nsec.test. CNAME: not signed" in done.stdout, done.stdout
 
 
 def test_stripped(liar):

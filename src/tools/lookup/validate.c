@@ -73,7 +73,8 @@ typedef struct {
 	uint16_t type, class;
 	knot_section_t section;
 	knot_bytes_t rdata;
-	bool is_done; /* its set was looked at */
+	bool is_done;  /* its set was looked at */
+	bool is_right; /* its set, too, and its signature is right */
 } record_t;
 
 /** Records of a message, and the bytes that they point to. */
@@ -191,6 +192,8 @@ typedef struct {
 	size_t tries;                                  /* signatures that were tried by a key */
 	bool has_signatures;
 	knot_name_t zone; /* the last signer: the zone that the reply is of */
+	knot_name_t name; /* what was asked for, in `name_wire`, in lower case */
+	uint8_t name_wire[KNOT_NAME_MAX];
 } validation_t;
 
 __attribute__((format(printf, 3, 4))) static void validate_say(validation_t *v, int verbosity, const char *format, ...)
@@ -350,7 +353,44 @@ static bool validate_is_referral(const validation_t *v, const record_t *record)
 	       (v->zone.len == 0 || !knot_name_eq(record->owner, v->zone));
 }
 
-static void validate_set(validation_t *v, const record_t **set, size_t count)
+/* A CNAME that a server makes of a DNAME isn't signed: RFC 6672 5.3.1. */
+static bool validate_is_of_dname(const validation_t *v, const record_t *cname)
+{
+	knot_name_t target, end;
+	if (cname->type != KNOT_TYPE_CNAME || cname->section != KNOT_SECTION_ANSWER ||
+			knot_name_read(cname->rdata, &target) != KNOT_OK) {
+		return false;
+	}
+	for (size_t i = 0; i < v->records.count; i++) {
+		const record_t *dname = &v->records.records[i];
+		bool is_above = dname->type == KNOT_TYPE_DNAME && dname->section == KNOT_SECTION_ANSWER &&
+				dname->is_right && knot_name_in(cname->owner, dname->owner) &&
+				cname->owner.label_count > dname->owner.label_count;
+		if (!is_above || knot_name_read(dname->rdata, &end) != KNOT_OK) {
+			continue;
+		}
+		unsigned labels = cname->owner.label_count - dname->owner.label_count;
+		size_t len = (size_t)cname->owner.len - dname->owner.len;
+		if (target.label_count == labels + end.label_count && target.len == len + end.len &&
+				memcmp(target.wire, cname->owner.wire, len) == 0 &&
+				knot_name_eq(knot_name_strip(target, labels), end)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void validate_add_unsigned(validation_t *v, const record_t *first, const char *text)
+{
+	/* What was asked for is of the zone, whoever signed something else. */
+	bool is_of_zone =
+			v->zone.len == 0 || knot_name_in(first->owner, v->zone) || knot_name_eq(first->owner, v->name);
+	*(is_of_zone ? &v->unsigned_count : &v->other_count) += 1;
+	validate_say(v, VALIDATE_FAULTS, "%s: not signed", text);
+}
+
+/* True: its signature is right. */
+static bool validate_set(validation_t *v, const record_t **set, size_t count)
 {
 	char text[KNOT_NAME_TEXT_MAX + KNOT_TYPE_TEXT_MAX];
 	const char *why = NULL;
@@ -383,20 +423,25 @@ static void validate_set(validation_t *v, const record_t **set, size_t count)
 	} else if (is_signed) {
 		v->bad++;
 		validate_say(v, VALIDATE_FAULTS, "%s: %s", text, why);
+	} else if (count == 1 && validate_is_of_dname(v, set[0])) {
+		v->good++;
+		validate_say(v, VALIDATE_ALL, "%s: made of a DNAME", text);
 	} else if (!validate_is_referral(v, set[0])) {
-		*(v->zone.len == 0 || knot_name_in(set[0]->owner, v->zone) ? &v->unsigned_count : &v->other_count) += 1;
-		validate_say(v, VALIDATE_FAULTS, "%s: not signed", text);
+		validate_add_unsigned(v, set[0], text);
 	}
+	return is_right;
 }
 
-static void validate_sets(validation_t *v)
+/* The sets of DNAME records, or all others, which may be made of those. */
+static void validate_sets(validation_t *v, bool is_of_dname)
 {
 	const record_t **set = calloc(v->records.count + 1, sizeof(record_t *));
 	for (size_t i = 0; set != NULL && i < v->records.count; i++) {
 		record_t *first = &v->records.records[i];
 		size_t count = 0;
 		v->has_signatures |= first->type == KNOT_TYPE_RRSIG;
-		if (first->is_done || first->type == KNOT_TYPE_RRSIG) {
+		if (first->is_done || first->type == KNOT_TYPE_RRSIG ||
+				(first->type == KNOT_TYPE_DNAME) != is_of_dname) {
 			continue;
 		}
 		for (size_t k = i; k < v->records.count; k++) {
@@ -406,7 +451,7 @@ static void validate_sets(validation_t *v)
 				set[count++] = other;
 			}
 		}
-		validate_set(v, set, count);
+		first->is_right = validate_set(v, set, count);
 	}
 	free(set);
 }
@@ -494,11 +539,8 @@ static void validate_denial(validation_t *v, const present_message_t *reply)
 		[DENIAL_NODATA] = "that the name hasn't the type",
 		[DENIAL_OPT_OUT] = "that the name may be an insecure delegation",
 	};
-	uint8_t wire[KNOT_NAME_MAX];
 	char text[KNOT_NAME_TEXT_MAX];
-	knot_name_lower(reply->qname, wire);
-	knot_name_t name = validate_final_name(
-			v, (knot_name_t){ wire, reply->qname.len, reply->qname.label_count }, reply->qtype);
+	knot_name_t name = validate_final_name(v, v->name, reply->qtype);
 	knot_name_t cut = validate_referral(v);
 	uint16_t type = reply->qtype;
 	bool is_other_zone = v->zone.len > 0 && !knot_name_in(name, v->zone); /* an alias leads out of it */
@@ -553,11 +595,14 @@ bool lookup_validate(ask_t *ask, const present_message_t *reply)
 	if (!validate_load(ask->lookup) || !reply->has_question || !records_read(reply, &v.records)) {
 		return false;
 	}
+	knot_name_lower(reply->qname, v.name_wire);
+	v.name = (knot_name_t){ v.name_wire, reply->qname.len, reply->qname.label_count };
 	v.denials = calloc(v.records.count + 1, sizeof(*v.denials));
 	present_text_str(&ask->lookup->out, ask->query->style.format == PRESENT_JSON ? "" : "\n");
 	bool is_good = v.denials != NULL;
 	if (is_good) {
-		validate_sets(&v);
+		validate_sets(&v, true);
+		validate_sets(&v, false);
 		validate_wildcards(&v);
 		validate_denial(&v, reply);
 		is_good = validate_say_result(&v);
