@@ -50,7 +50,9 @@ static void quic_stop_by_peer(quic_t *quic)
 {
 	quic_error_t error = quic_error_of_peer(quic->conn);
 	transport_t *t = &quic->base;
-	if (quic_error_is_of_application(&error)) {
+	if (quic->is_reset) {
+		transport_stop(t, TRANSPORT_END_REFUSED, "QUIC, peer has reset the connection");
+	} else if (quic_error_is_of_application(&error)) {
 		transport_stop(t, error.error_code == DOQ_NO_ERROR ? TRANSPORT_END_BY_PEER : TRANSPORT_END_REFUSED,
 				"QUIC, peer has closed the connection (%s)", quic_code_name(error.error_code));
 	} else if (error.error_code == NGTCP2_NO_ERROR) {

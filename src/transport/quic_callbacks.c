@@ -82,6 +82,14 @@ static int quic_on_reset(ngtcp2_conn *conn, int64_t id, uint64_t final_size, uin
 	return 0;
 }
 
+static int quic_on_stateless_reset(ngtcp2_conn *conn, const ngtcp2_pkt_stateless_reset *reset, void *ctx)
+{
+	quic_t *quic = ctx;
+	(void)conn, (void)reset;
+	quic->is_reset = true;
+	return 0;
+}
+
 static int quic_on_close(ngtcp2_conn *conn, uint32_t flags, int64_t id, uint64_t code, void *ctx, void *stream_ctx)
 {
 	quic_t *quic = ctx;
@@ -110,6 +118,7 @@ const ngtcp2_callbacks quic_callbacks = {
 	.rand = quic_on_rand,
 	.get_new_connection_id = quic_on_new_cid,
 	.update_key = ngtcp2_crypto_update_key_cb,
+	.recv_stateless_reset = quic_on_stateless_reset,
 	.stream_reset = quic_on_reset,
 	.delete_crypto_aead_ctx = ngtcp2_crypto_delete_crypto_aead_ctx_cb,
 	.delete_crypto_cipher_ctx = ngtcp2_crypto_delete_crypto_cipher_ctx_cb,

@@ -45,7 +45,8 @@ typedef struct {
 	void (*qlog)(void *ctx, knot_bytes_t piece);
 	void *qlog_ctx;
 	bool uses_early;
-	bool is_open; /* the handshake is over */
+	bool is_open;  /* the handshake is over */
+	bool is_reset; /* by a peer that knows nothing of it any more (RFC 9000 10.3) */
 	quic_stream_t *streams, **streams_end;
 	unsigned stream_count;
 	uint64_t next_number;

@@ -16,9 +16,10 @@ typedef struct {
 	transport_trust_t *trust;
 	meet_t meet;
 	unsigned meet_count;
-	ngtcp2_cid original_cid; /* of the Retry; datalen 0: there was none */
-	unsigned answered;       /* messages that the server has answered */
-	bool keeps_silent;       /* the server answers nothing */
+	ngtcp2_cid original_cid;    /* of the Retry; datalen 0: there was none */
+	unsigned answered;          /* messages that the server has answered */
+	bool keeps_silent;          /* the server answers nothing */
+	const uint8_t *reset_token; /* of stateless resets, which the server tells; NULL: none */
 	char notes[8192];
 } world_t;
 
@@ -36,6 +37,13 @@ static void world_accept(world_t *world, knot_bytes_t datagram)
 	transport_quic_params_t quic = { .original_cid = { world->original_cid.data, world->original_cid.datalen } };
 	knot_err_t err = transport_quic_accept(&params, &quic, datagram, world->net.now_ns, &world->net.server);
 	assert_true(err == KNOT_OK || (err == KNOT_EMALF && world->net.server == NULL));
+	if (err == KNOT_OK && world->reset_token != NULL) {
+		ngtcp2_conn *conn = quic_of(world->net.server)->conn;
+		ngtcp2_transport_params changed = *ngtcp2_conn_get_local_transport_params(conn);
+		memcpy(changed.stateless_reset_token, world->reset_token, NGTCP2_STATELESS_RESET_TOKENLEN);
+		changed.stateless_reset_token_present = 1;
+		assert_int_equal(ngtcp2_conn_set_local_transport_params(conn, &changed), 0);
+	}
 }
 
 static void world_send_to_client(world_t *world, const uint8_t *data, ngtcp2_ssize len)
@@ -531,6 +539,31 @@ static void test_closed_by_server(void **state)
 	}
 }
 
+/* A server that was started again knows nothing of the connection: that is no end in order. */
+static void test_stateless_reset(void **state)
+{
+	(void)state;
+	world_t world;
+	static const uint8_t token[NGTCP2_STATELESS_RESET_TOKENLEN] = "one of 16 bytes";
+	uint8_t packet[64], *end = packet + sizeof(packet) - sizeof(token);
+	world_new(&world, 6, calm);
+	world.reset_token = token;
+	world_connect(&world, &(transport_tls_params_t){ 0 });
+	assert_takes(&world, put(world.net.client, "query"), "query");
+	memset(packet, 0x41, sizeof(packet));
+	memcpy(end, token, sizeof(token));
+	end[0] ^= 1; /* with another token it is a packet that can't be read */
+	world_send_to_client(&world, packet, sizeof(packet));
+	world_run(&world, 100);
+	assert_int_equal(transport_end(world.net.client), TRANSPORT_END_NONE);
+	end[0] ^= 1;
+	world_send_to_client(&world, packet, sizeof(packet));
+	world_run(&world, 100);
+	assert_int_equal(transport_end(world.net.client), TRANSPORT_END_REFUSED);
+	assert_string_equal(transport_reason(world.net.client), "QUIC, peer has reset the connection");
+	world_done(&world);
+}
+
 /* Datagrams of any bytes are dropped, before and after the handshake. */
 static void test_garbage(void **state)
 {
@@ -662,6 +695,7 @@ int main(void)
 		cmocka_unit_test(test_other_version),
 		cmocka_unit_test(test_retry),
 		cmocka_unit_test(test_closed_by_server),
+		cmocka_unit_test(test_stateless_reset),
 		cmocka_unit_test(test_garbage),
 		cmocka_unit_test(test_resumption),
 		cmocka_unit_test(test_bad_ticket),
