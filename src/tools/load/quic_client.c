@@ -395,6 +395,27 @@ static knot_err_t conn_put(const quic_client_t *q, conn_t *c, knot_bytes_t messa
 						 : transport_put(c->t, message, ret_stream);
 }
 
+/* A connection instead of one that takes no more, as its server never ends the streams that it has answered. */
+static conn_t *conn_replace(quic_client_t *q, conn_t *c, uint64_t now_ns)
+{
+	if (c->query_count > 0) {
+		return NULL;
+	}
+	conn_close(q, c, now_ns);
+	return conn_open(q, now_ns);
+}
+
+/* False: neither this connection takes it nor another one. */
+static bool client_put(quic_client_t *q, conn_t **io_conn, knot_bytes_t message, uint64_t now_ns, uint64_t *ret_stream)
+{
+	if (!client_asks(q) || conn_put(q, *io_conn, message, ret_stream) == KNOT_OK) {
+		return true;
+	}
+	conn_t *other = conn_replace(q, *io_conn, now_ns);
+	*io_conn = other != NULL ? other : *io_conn;
+	return other != NULL && conn_put(q, other, message, ret_stream) == KNOT_OK;
+}
+
 bool quic_client_next(quic_client_t *q, uint64_t now_ns)
 {
 	uint8_t message[MESSAGE_MAX];
@@ -405,7 +426,7 @@ bool quic_client_next(quic_client_t *q, uint64_t now_ns)
 		return false;
 	}
 	worker_next(q->worker, now_ns, false, message, &query);
-	if (client_asks(q) && conn_put(q, c, (knot_bytes_t){ message, query.len }, &stream) != KNOT_OK) {
+	if (!client_put(q, &c, (knot_bytes_t){ message, query.len }, now_ns, &stream)) {
 		worker_unsend(q->worker, &query);
 	} else if (!client_ignores_answers(q)) {
 		c->queries[c->query_count++] =

@@ -3,6 +3,7 @@
 #include "src/tools/load/quic_client.h"
 
 #include "src/transport/quic.h"
+#include "src/transport/quic_conn.h"
 #include "src/transport/test_pki.h"
 
 enum { PORTS = 40, MS = 1000000, TIMEOUT_MS = 5000 };
@@ -19,6 +20,7 @@ static transport_t *servers[PORTS];
 static uint64_t now_ns;
 static unsigned asked, early, datagrams; /* what servers have seen */
 static unsigned silent_every, close_every, loss_every;
+static bool leaves_open; /* servers never end a stream, and allow any number of them */
 
 static bool is_new(void *ctx, knot_bytes_t key, uint64_t expiry_s)
 {
@@ -41,6 +43,7 @@ static void start(char mode, uint32_t conns)
 	servers_end(); /* of a test that failed */
 	queries = (queries_t){ 0 };
 	now_ns = 0;
+	leaves_open = false;
 	asked = early = datagrams = silent_every = close_every = loss_every = 0;
 	assert_true(queries_add_line(&queries, KNOT_STR("a.example. A"), &params, why));
 	plan = (worker_plan_t){ .message = { .queries = &queries },
@@ -81,7 +84,12 @@ static void server_take(transport_t *t)
 			reply[2] |= 0x80;
 			assert_int_equal(transport_put(t, (knot_bytes_t){ reply, event.message.len }, &event.stream),
 					KNOT_OK);
-			transport_finish(t, event.stream);
+			if (leaves_open) {
+				quic_of(t)->given_back_streams++;
+				quic_of(t)->stream_count = 0; /* the room for them is the client's matter here */
+			} else {
+				transport_finish(t, event.stream);
+			}
 		}
 	}
 }
@@ -228,6 +236,21 @@ static void connections_are_kept(void **state)
 	finish();
 }
 
+/* Streams that stay open fill a connection: queries go to another one then. */
+static void full_connections_are_replaced(void **state)
+{
+	(void)state;
+	start(MODE_REUSE, 4);
+	leaves_open = true;
+	ask(2 * TRANSPORT_STREAMS_MAX + 10);
+	pass(now_ns + 100ull * MS);
+	assert_int_equal(worker.counts.unsent, 0);
+	assert_int_equal(worker.counts.matched, 2 * TRANSPORT_STREAMS_MAX + 10);
+	assert_int_equal(worker.counts.opened, 3);
+	assert_int_equal(worker.counts.closed, 2);
+	finish();
+}
+
 static void queries_share_connections(void **state)
 {
 	(void)state;
@@ -371,6 +394,7 @@ int main(void)
 		cmocka_unit_test(a_connection_per_query),
 		cmocka_unit_test(ports_are_taken_in_turn),
 		cmocka_unit_test(connections_are_kept),
+		cmocka_unit_test(full_connections_are_replaced),
 		cmocka_unit_test(queries_share_connections),
 		cmocka_unit_test(no_more_connections_than_allowed),
 		cmocka_unit_test(silence_ends_with_the_timeout),
