@@ -7,7 +7,12 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-enum { DATAGRAM_MAX = 4096, EVENTS_MAX = 64 };
+enum {
+	DATAGRAM_MAX = 4096,
+	EVENTS_MAX = 64,
+	TAKES_MAX = 32, /* datagrams of one socket in a turn: a server that floods it holds up neither others nor the
+			   end */
+};
 
 typedef struct {
 	lane_t *lane;
@@ -32,11 +37,15 @@ static void socket_quic_send(socket_quic_t *l)
 static void socket_quic_take(socket_quic_t *l, uint32_t port)
 {
 	uint8_t bytes[DATAGRAM_MAX];
-	ssize_t got;
-	while ((got = recv(l->ports.fds[port], bytes, sizeof(bytes), MSG_DONTWAIT)) >= 0) {
-		quic_client_receive(l->client, port, (knot_bytes_t){ bytes, (size_t)got }, gun_now(l->lane->gun));
+	ssize_t got = 0;
+	for (unsigned i = 0; i < TAKES_MAX && got >= 0; i++) {
+		got = recv(l->ports.fds[port], bytes, sizeof(bytes), MSG_DONTWAIT);
+		if (got >= 0) {
+			quic_client_receive(
+					l->client, port, (knot_bytes_t){ bytes, (size_t)got }, gun_now(l->lane->gun));
+		}
 	}
-	if (errno == ECONNREFUSED) {
+	if (got < 0 && errno == ECONNREFUSED) {
 		quic_client_refuse(l->client, port);
 	}
 }

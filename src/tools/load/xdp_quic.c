@@ -68,7 +68,10 @@ static size_t xdp_quic_receive(xdp_quic_t *x)
 		sum += count;
 	}
 	const inbox_segment_t *segment;
-	while (x->lane->inbox != NULL && (segment = inbox_take(x->lane->inbox)) != NULL) {
+	/* Not more than it holds: other threads may fill it as fast as it is emptied. */
+	for (unsigned i = 0;
+			i < INBOX_SLOTS && x->lane->inbox != NULL && (segment = inbox_take(x->lane->inbox)) != NULL;
+			i++) {
 		xdp_quic_take(x, &segment->flow, (knot_bytes_t){ segment->bytes, segment->len });
 		sum++;
 	}

@@ -116,7 +116,10 @@ static size_t xdp_tcp_receive(xdp_tcp_t *x)
 		sum += count;
 	}
 	const inbox_segment_t *segment;
-	while (x->lane->inbox != NULL && (segment = inbox_take(x->lane->inbox)) != NULL) {
+	/* Not more than it holds: other threads may fill it as fast as it is emptied. */
+	for (unsigned i = 0;
+			i < INBOX_SLOTS && x->lane->inbox != NULL && (segment = inbox_take(x->lane->inbox)) != NULL;
+			i++) {
 		uint32_t port;
 		if (xdp_lane_owner(x->lane, segment->flow.local_port, &port) == x->lane) {
 			xdp_tcp_take(x, port, &segment->flow, segment->bytes, segment->len, gun_now(x->lane->gun));
