@@ -7,8 +7,9 @@
  *
  * WHAT: silent (no answer), cut (the stream is reset by an end without an answer), wrong (another address), id (an id
  * other than 0), close (the connection is closed), early=1 (early data is accepted).
- * ADDRESS: IPv4, 127.0.0.1 if not given. Prints its port; ends when standard input does, and prints what happened: a
- * name and a number a line.
+ * flood=COUNT: nothing but so many processes that send to the first client's port as fast as they can, for 20 s at
+ * most. ADDRESS: IPv4, 127.0.0.1 if not given. Prints its port; ends when standard input does, and prints what
+ * happened: a name and a number a line.
  */
 #include "src/sys/clock.h"
 #include "src/transport/quic.h"
@@ -16,9 +17,11 @@
 
 #include <arpa/inet.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -230,12 +233,45 @@ static void set_up(int argc, char **argv)
 	server.fd = quic_shell_listen(address);
 }
 
+/* Datagrams that can't be read, to whoever has sent one. Other processes go on with it until this one ends. */
+static void flood(unsigned count)
+{
+	enum { BATCH = 64, LEN = 25, SECONDS_MAX = 20 };
+	static uint8_t bytes[LEN];
+	static struct mmsghdr headers[BATCH];
+	struct sockaddr_in peer;
+	socklen_t peer_len = sizeof(peer);
+	struct iovec part = { bytes, sizeof(bytes) };
+	if (recvfrom(server.fd, bytes, sizeof(bytes), 0, (struct sockaddr *)&peer, &peer_len) < 0) {
+		quic_shell_die("recvfrom");
+	}
+	memset(bytes, 0x41, sizeof(bytes));
+	for (unsigned i = 0; i < BATCH; i++) {
+		headers[i].msg_hdr = (struct msghdr){
+			.msg_name = &peer, .msg_namelen = peer_len, .msg_iov = &part, .msg_iovlen = 1
+		};
+	}
+	for (unsigned i = 0; i < count; i++) {
+		if (fork() == 0) {
+			(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (alarm(SECONDS_MAX);;) {
+				(void)sendmmsg(server.fd, headers, BATCH, 0);
+			}
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 3) {
 		return 1;
 	}
 	set_up(argc, argv);
+	if (argc > 3 && strncmp(argv[3], "flood=", 6) == 0) {
+		char rest;
+		flood((unsigned)strtoul(argv[3] + 6, NULL, 10));
+		return read(0, &rest, 1) == 0 ? 0 : 1;
+	}
 	for (int wait_ms = 0;; wait_ms = expire()) {
 		struct pollfd fds[] = { { .fd = server.fd, .events = POLLIN }, { .fd = 0, .events = POLLIN } };
 		(void)poll(fds, 2, wait_ms);

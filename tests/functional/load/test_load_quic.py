@@ -185,3 +185,10 @@ def test_nobody_listens(directory):
     counts = shoot(directory, 9, "-U", "-t", 0.5).counts
     assert counts["matched"] == 0 and counts["lost"] == counts["sent"] > 0
     assert counts["reset"] == counts["opened"] and counts["established"] == 0
+
+
+def test_flooded_port(directory, pki):
+    """A server sends to one port faster than it can be read: all queries leave all the same, and the run ends in time."""
+    with scripted(pki, "flood=3") as (port, _counts):
+        counts = shoot(directory, port, "-UR", "-t", 1, "-Q", 20, "--timeout", 1).counts
+    assert (counts["sent"], counts["lost"], counts["matched"]) == (20, 20, 0)
