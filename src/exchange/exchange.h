@@ -29,7 +29,10 @@
 
 typedef enum { EXCHANGE_UDP, EXCHANGE_TCP, EXCHANGE_TLS, EXCHANGE_HTTPS, EXCHANGE_QUIC } exchange_kind_t;
 
-/** An address with its port, or the path of a UNIX-domain socket; AF_UNSPEC: none. */
+/**
+ * An address with its port, or the path of a UNIX-domain socket; AF_UNSPEC: none. Compared as bytes: begin with
+ * `.storage` as zeros.
+ */
 typedef union {
 	struct sockaddr sa;
 	struct sockaddr_in in;

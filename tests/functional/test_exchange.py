@@ -128,9 +128,12 @@ def test_authority(dnsdist, server, given, authority):
 
 def test_authority_of_a_certificate(dnsdist, pki):
     """kdig +https=[ADDRESS]: the certificate has to be of the address, which has no brackets there, and no zone."""
-    for said, is_good in (("[::1]", True), (f"[::1]:{dnsdist['https']}", True), ("[::1%lo]", True), (f"[::1%lo]:{dnsdist['https']}", True), ("[::2]", False)):
-        host = said.replace("%lo", "")
-        done = subprocess.run([built("kdig", "tools"), f"@::1#{dnsdist['https']}", f"+https={said}", f"+tls-ca={pki.path('ca.pem')}", "+noall", "+header", "a.example"],
+    for said, is_good in (("[::1]", True), (f"[::1]:{dnsdist['https']}", True), ("[::1%lo]", True), (f"[::1%lo]:{dnsdist['https']}", True), ("::1%lo", True),
+                          ("[::2]", False), ("[::2%lo]", False), (NAME, True), (f"{NAME}%lo", False)):
+        host = said.replace("%lo", "") if "::" in said else said
+        host = f"[{host}]" if host[0] == ":" else host
+        address = "127.0.0.1" if NAME in said else "::1"    # whose certificate has the name or the address
+        done = subprocess.run([built("kdig", "tools"), f"@{address}#{dnsdist['https']}", f"+https={said}", f"+tls-ca={pki.path('ca.pem')}", "+noall", "+header", "a.example"],
                               capture_output=True, text=True, timeout=20 * PATIENCE, check=False)
         assert (done.returncode == 0) == is_good and (f"-({host}/dns-query)-(status: 200)" in done.stdout) == is_good, done
 

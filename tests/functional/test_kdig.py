@@ -145,6 +145,7 @@ def test_settings_of_lines(odd, tmp_path):
     codes = [re.findall(r"^;; Option \((\d+)\)", shown, re.M) for shown in re.split("^;; Sent ", done.stdout, flags=re.M)[:-1]]
     assert codes == [["65000", "65001"], ["65000", "65002", "65003"], ["65000", "65002"]] * 3
     assert done.returncode == 0 and odd.connections == before + 1
+    # It speaks no TLS: what these settings leave behind is found by AddressSanitizer.
     lines.write_text("+tls +tls-pin=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= a.odd.test +https=//x.example/path b.odd.test +proxy=192.0.2.1-192.0.2.2\n" * 3)
     assert kdig(odd, "+time=1", "+retry=0", "-f", str(lines)).returncode == 1
 
@@ -296,6 +297,12 @@ def test_key_files(odd, tmp_path):
 
 def in_bash(odd, line):
     return subprocess.run(["bash", "-c", line, built("kdig", "tools"), f"@127.0.0.1#{odd.port}"], capture_output=True, text=True, timeout=30 * PATIENCE, check=False)
+
+
+def test_clock_of_anybody(odd):
+    """A reply that isn't signed may be anybody's, and so may be its time."""
+    done = kdig(odd, "-y", f"k1:{SECRET}", "badtime.odd.test")
+    assert re.search(r"the server's clock is (4\d{3}|5000) s ahead of this one, says a reply without a signature", done.stderr), done
 
 
 def test_pipes(odd, tmp_path):

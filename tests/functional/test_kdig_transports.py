@@ -158,6 +158,16 @@ def test_kept_connection_is_of_its_name(pki, tmp_path):
             assert names[0] == "one.example" and names[-1] == "two.example", options
 
 
+def test_kept_connection_is_of_its_pin(pki, tmp_path):
+    """A connection that was made without a pin, or with another one, serves no line that has one, and the other way round."""
+    names, lines, wrong = [], tmp_path / "queries", "A" * 43 + "="
+    lines.write_text(f"a.odd.test +tls\na-2.odd.test +tls-pin={wrong}\na.odd.test +tls\na-2.odd.test +tls-pin={'B' * 42}A=\na.odd.test +tls\n")
+    with tls_server(pki, names) as server:
+        done = run(f"@127.0.0.1#{server.port}", "+short", "+keepopen", "+retry=0", "+time=5", "-f", str(lines))
+    assert (done.returncode, done.stdout.split()) == (1, ["192.0.2.1"] * 3)
+    assert done.stderr.count("handshake failed") == 2
+
+
 def test_kept_connection(pki):
     names = []
     with tls_server(pki, names) as server:

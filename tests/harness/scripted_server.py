@@ -229,6 +229,13 @@ def tsig(reply, error="0"):
 
 
 @action
+def badtime(reply):
+    """Anybody can send that: there is no signature."""
+    data = name_wire("hmac-sha256") + b"\0\0\x65\x92\0\0\1\x2c\0\0" + struct.pack("!HHHHI", reply.id, 18, 6, 0, int(time.time()) + 5000)
+    reply.sections[3].append(rr(name_wire("k1"), 250, data, 0, 255))
+
+
+@action
 def cookie(reply, server="0102030405060708"):
     sent = (reply.question.options or {}).get(10, b"")
     reply.set_opt()

@@ -269,13 +269,33 @@ static option_result_t options_set_tls_ocsp(option_context_t *context, bool is_o
 	return OPTION_GOOD;
 }
 
-/* A copy of an authority or a host without the zone of an address, which means something on this machine only. */
+/* Where the zone of an IPv6 address begins in an authority or a host, and what ends it. NULL: there is none. */
+static const char *options_find_zone(const char *text, size_t len, const char **ret_end)
+{
+	char address[INET6_ADDRSTRLEN];
+	uint8_t bytes[16];
+	size_t begin = len > 0 && text[0] == '[';
+	const char *zone = memchr(text, '%', len);
+	size_t address_len = zone != NULL ? (size_t)(zone - text) - begin : sizeof(address);
+	if (address_len >= sizeof(address)) {
+		return NULL;
+	}
+	memcpy(address, text + begin, address_len);
+	address[address_len] = '\0';
+	const char *end = zone;
+	while (end < text + len && strchr(begin == 1 ? "]" : "@#", *end) == NULL) {
+		end++;
+	}
+	*ret_end = end;
+	return inet_pton(AF_INET6, address, bytes) == 1 ? zone : NULL;
+}
+
+/* A copy without the zone of an address, which means something on this machine only. */
 static const char *options_copy_without_zone(option_context_t *context, const char *text, size_t len)
 {
-	const char *zone = memchr(text, '%', len);
-	const char *end = zone != NULL ? memchr(zone, ']', (size_t)(text + len - zone)) : NULL;
-	size_t head = zone != NULL ? (size_t)(zone - text) : len;
-	size_t tail = end != NULL ? (size_t)(text + len - end) : 0;
+	const char *end = text + len;
+	const char *zone = options_find_zone(text, len, &end);
+	size_t head = zone != NULL ? (size_t)(zone - text) : len, tail = zone != NULL ? (size_t)(text + len - end) : 0;
 	char *copy = options_own(context, head + tail + 1);
 	memcpy(copy, text, head);
 	memcpy(copy + head, text + len - tail, tail);
@@ -346,7 +366,7 @@ static bool options_scan_address(const char *text, size_t len, uint16_t port_def
 			return false;
 		}
 	}
-	exchange_address_t address = { 0 };
+	exchange_address_t address = { .storage = { 0 } };
 	if (inet_pton(AF_INET, room, &address.in.sin_addr) == 1) {
 		address.in.sin_family = AF_INET;
 		address.in.sin_port = htons((uint16_t)port);
@@ -363,7 +383,7 @@ static bool options_scan_address(const char *text, size_t len, uint16_t port_def
 static option_result_t options_set_proxy(option_context_t *context, bool is_on, const char *value)
 {
 	enum { PORT_SOURCE = 0, PORT_DESTINATION = 53 };
-	exchange_address_t source = { 0 }, destination = { 0 };
+	exchange_address_t source = { .storage = { 0 } }, destination = source;
 	context->query->proxy_source = context->query->proxy_destination = source;
 	if (!is_on) {
 		return OPTION_GOOD;

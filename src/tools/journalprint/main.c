@@ -280,30 +280,38 @@ static void journalprint_begin_json(const params_t *params, const char *zone, kn
 	}
 }
 
-/* occupied: by the zone, bytes; source: NULL if the zone isn't in it. */
-static bool journalprint_end_json(const params_t *params, knot_json_t *json, uint64_t occupied, const source_t *source)
+/* occupied: by the zone, bytes; err: why entries are missing. */
+static bool journalprint_end_json(
+		const params_t *params, knot_json_t *json, uint64_t occupied, const source_t *source, knot_err_t err)
 {
 	if (!params->is_json) {
 		return true;
 	}
 	knot_json_close(json);
 	knot_json_uint(json, "occupied", occupied);
-	if (source != NULL) {
-		knot_json_uint(json, "occupied-all-zones", source_usage(source));
+	knot_json_uint(json, "occupied-all-zones", source_usage(source));
+	if (err != KNOT_OK && err != KNOT_ENOENT) {
+		knot_json_text(json, "error", knot_strerror(err));
 	}
 	knot_json_close(json);
 	return knot_json_end(json);
 }
 
-static bool journalprint_empty(const params_t *params, const char *zone)
+static bool journalprint_empty(const params_t *params)
 {
-	knot_json_t json;
-	if (params->is_json) {
-		journalprint_begin_json(params, zone, &json);
-		return journalprint_end_json(params, &json, 0, NULL);
-	}
 	puts(params->has_serial ? "The journal is empty or the serial not present" : "The journal is empty");
 	return true;
+}
+
+/* What there is of a zone that can't be looked into. */
+static bool journalprint_nothing(const params_t *params, const source_t *source, const char *zone, knot_err_t err)
+{
+	knot_json_t json;
+	if (!params->is_json) {
+		return err == KNOT_ENOENT && journalprint_empty(params);
+	}
+	journalprint_begin_json(params, zone, &json);
+	return journalprint_end_json(params, &json, 0, source, err) && err == KNOT_ENOENT;
 }
 
 static knot_err_t journalprint_check(const source_t *source, knot_name_t zone)
@@ -335,9 +343,9 @@ static bool journalprint_print(const params_t *params, const source_t *source, k
 	knot_err_t err = params->is_checked ? journalprint_check(source, zone) : KNOT_OK;
 	journalprint_begin_json(params, name, &json);
 	err = err == KNOT_OK ? journalprint_changes(params, source, zone, &print) : err;
-	bool is_written = journalprint_end_json(params, &json, occupied, source);
+	bool is_written = journalprint_end_json(params, &json, occupied, source, err);
 	if (err == KNOT_ENOENT) {
-		return params->is_json ? is_written : journalprint_empty(params, name);
+		return params->is_json ? is_written : journalprint_empty(params);
 	}
 	if (err != KNOT_OK) {
 		journalprint_error("failed to load changesets (%s)", knot_strerror(err));
@@ -357,22 +365,26 @@ static bool journalprint_print(const params_t *params, const source_t *source, k
 static bool journalprint_zone_by_name(const params_t *params, const source_t *source, const char *path)
 {
 	uint8_t wire[KNOT_NAME_MAX];
+	char text[KNOT_NAME_TEXT_MAX];
+	const char *name = params->zone;
 	knot_name_t zone;
 	source_zone_t info = { 0 };
 	knot_err_t err = knot_name_scan(knot_str_of(params->zone), knot_name_root, wire, &zone);
 	if (err == KNOT_OK) {
 		knot_name_lower(zone, wire);
+		knot_name_print(zone, text);
+		name = text;
 		err = source_zone(source, zone, &info);
 	} else {
 		err = KNOT_ENOENT;
 	}
 	if (err == KNOT_ENOENT) {
 		journalprint_error("zone not exists in the journal DB %s", path);
-		return journalprint_empty(params, params->zone);
+		return journalprint_nothing(params, source, name, err);
 	}
 	if (err != KNOT_OK && !params->is_checked) {
 		journalprint_error("failed to load changesets (%s)", knot_strerror(err));
-		return false;
+		return journalprint_nothing(params, source, name, err);
 	}
 	return journalprint_print(params, source, zone, info.occupied);
 }

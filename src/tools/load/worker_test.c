@@ -169,6 +169,37 @@ static void test_many(void **state)
 	worker_done(&w);
 }
 
+static void test_steps(void **state)
+{
+	(void)state;
+	plan.step_count = 2;
+	plan.step_ns = 10 * PERIOD_NS;
+	worker_t w;
+	start(&w);
+	sent_t sent;
+	for (uint64_t i = 0; i < 20; i++) {
+		uint64_t late_ns = i < 10 ? 300 : 7000;
+		uint64_t now_ns = worker_due(&w) + late_ns;
+		send_next(&w, now_ns, &sent);
+		assert_int_equal(reply_to(&w, &sent, now_ns + 100), FLIGHT_MATCHED);
+	}
+	const uint64_t delays[] = { 300, 7000 };
+	histogram_t *sums = calloc(2, sizeof(*sums));
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(w.steps[i].sent, 10);
+		assert_int_equal(w.delay[i].min_ns, delays[i]);
+		assert_int_equal(w.delay[i].max_ns, delays[i]);
+		assert_int_equal(w.latency[i].max_ns, delays[i] + 100);
+	}
+	worker_times_add(&sums[0], &sums[1], &w);
+	assert_int_equal(sums[0].count, 20);
+	assert_int_equal(sums[0].max_ns, 7100);
+	assert_int_equal(sums[1].min_ns, 300);
+	assert_int_equal(sums[1].max_ns, 7000);
+	free(sums);
+	worker_done(&w);
+}
+
 static void test_random_labels(void **state)
 {
 	(void)state;
@@ -288,6 +319,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_verdicts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_latency_counts_from_the_intended_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_steps, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_random_labels, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_unsend, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_cookies, set_up, tear_down),

@@ -30,7 +30,7 @@ static bool servers_scan_port(const char *service, uint16_t *ret_port)
 /* Addresses need no resolver, which reads files of its own. */
 static bool servers_from_address(const char *host, const char *service, exchange_address_t *ret_address)
 {
-	exchange_address_t address = { 0 };
+	exchange_address_t address = { .storage = { 0 } };
 	char plain[INET6_ADDRSTRLEN + IF_NAMESIZE + 1];
 	uint16_t port;
 	if (!servers_scan_port(service, &port)) {
@@ -63,7 +63,7 @@ static bool servers_from_address(const char *host, const char *service, exchange
 
 static bool servers_from_path(const lookup_host_t *host, exchange_address_t *ret_address)
 {
-	exchange_address_t address = { 0 };
+	exchange_address_t address = { .storage = { 0 } };
 	if (host->host_len >= sizeof(address.un.sun_path)) {
 		return false;
 	}
@@ -167,7 +167,7 @@ size_t lookup_resolve(lookup_t *lookup, const lookup_query_t *query, const looku
 
 bool lookup_local(lookup_t *lookup, const lookup_query_t *query, exchange_address_t *ret_address)
 {
-	exchange_address_t found[1] = { 0 };
+	exchange_address_t found[1] = { { .storage = { 0 } } };
 	found[0].sa.sa_family = AF_UNSPEC;
 	if (query->local.host != NULL && servers_resolve(lookup, &query->local, "0", query->family, 1, found) == 0) {
 		return false;

@@ -409,16 +409,21 @@ static void zonesign_report_text(const zonesign_next_t *next, bool has_rolled)
 	}
 }
 
+static void zonesign_put_time(knot_json_t *json, const char *name, uint64_t time_s)
+{
+	if (time_s != 0) {
+		knot_json_uint(json, name, time_s);
+	}
+}
+
 static bool zonesign_report_json(const zonesign_t *sign, const zonesign_next_t *next)
 {
 	knot_json_t json = zonesign_begin_json(sign);
-	knot_json_uint(&json, "next-signing", next->signing_s);
+	zonesign_put_time(&json, "next-signing", next->signing_s);
+	zonesign_put_time(&json, "next-roll-over", next->rollover_s);
+	zonesign_put_time(&json, "next-nsec3-re-salt", next->salt_s);
 	if (sign->has_rolled) {
-		knot_json_uint(&json, "next-roll-over", next->rollover_s);
 		knot_json_bool(&json, "ksk-submission-needed", next->is_submission_needed);
-	}
-	if (next->salt_s != 0) {
-		knot_json_uint(&json, "next-nsec3-re-salt", next->salt_s);
 	}
 	knot_json_close(&json);
 	return knot_json_end(&json);
