@@ -82,7 +82,15 @@ bool sys_file_hold_streams(void)
 
 bool sys_file_end_output(void)
 {
-	return fflush(stdout) == 0 && !ferror(stdout);
+	static bool is_said;
+	int errnum = fflush(stdout) != 0 ? errno : 0;
+	bool is_good = errnum == 0 && !ferror(stdout);
+	if (!is_good && !is_said) {
+		is_said = true;
+		fprintf(stderr, "error: failed to write to standard output%s%s%s\n", errnum != 0 ? " (" : "",
+				errnum != 0 ? strerror(errnum) : "", errnum != 0 ? ")" : "");
+	}
+	return is_good;
 }
 
 knot_err_t sys_file_write(int fd, const void *bytes, size_t len)

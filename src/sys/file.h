@@ -41,7 +41,10 @@ KNOT_MUST_USE knot_err_t sys_file_sync_folder(const char *path);
  */
 KNOT_MUST_USE bool sys_file_hold_streams(void);
 
-/** What was printed goes out. False: some of it couldn't be written to standard output. Call it last in main(). */
+/**
+ * What was printed goes out. False: some of it couldn't be written to standard output, which is said on standard error
+ * the first time. Call it last in main().
+ */
 KNOT_MUST_USE bool sys_file_end_output(void);
 
 /** Write all bytes, with as many calls of write(2) as that takes. Errors are errno codes. */

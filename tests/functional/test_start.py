@@ -281,9 +281,10 @@ PROGRAMS = [("knotd", "knotd")] + [(name, "tools") for name in ("kcatalogprint",
 def test_output_that_cannot_be_written(program, folder):
     for options in (["-h"], ["-VV"]):
         with open("/dev/full", "w", encoding="utf-8") as full:
-            assert subprocess.run([built(program, folder), *options], stdout=full, stderr=subprocess.DEVNULL, check=False, timeout=20 * PATIENCE).returncode == 1
-        closed = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&-', built(program, folder), *options], stderr=subprocess.DEVNULL, check=False, timeout=20 * PATIENCE)
-        assert closed.returncode == 1
+            done = subprocess.run([built(program, folder), *options], stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=20 * PATIENCE)
+        assert done.returncode == 1 and done.stderr.count("failed to write to standard output") == 1
+        closed = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&-', built(program, folder), *options], stderr=subprocess.PIPE, text=True, check=False, timeout=20 * PATIENCE)
+        assert closed.returncode == 1 and closed.stderr.count("failed to write to standard output") == 1
 
 
 @pytest.mark.ours

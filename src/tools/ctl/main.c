@@ -157,9 +157,6 @@ int main(int argc, char **argv)
 	if (verdict == OPTIONS_RUN) {
 		is_good = knotc_run(&params, argc - optind, argv + optind);
 	}
-	if (!sys_file_end_output()) {
-		fputs("error: failed to write to standard output\n", stderr);
-		is_good = false;
-	}
-	return is_good ? EXIT_SUCCESS : EXIT_FAILURE;
+	bool is_written = sys_file_end_output();
+	return is_good && is_written ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -101,11 +101,7 @@ static bool main_report(const gun_t *gun, main_samples_t *s)
 	bool is_good = main_say_errors(gun);
 	is_good &= gun->options->latency_file == NULL ||
 		   report_latency_file(gun->options->latency_file, &s->now.latency);
-	if (!sys_file_end_output()) {
-		fprintf(stderr, "error: failed to write the report (%s)\n", strerror(errno));
-		is_good = false;
-	}
-	return is_good;
+	return sys_file_end_output() && is_good;
 }
 
 static bool main_run(const options_t *options)

@@ -53,7 +53,8 @@ void lookup_flush(lookup_t *lookup)
 		if (written > 0) {
 			done += (size_t)written;
 		} else if (written == 0 || (errno != EINTR && !(errno == EAGAIN && say_wait()))) {
-			lookup->has_failed_output = true;
+			lookup->has_failed_output = true; /* first: what says it flushes, too */
+			lookup_error(lookup, "failed to write to standard output (%s)", strerror(errno));
 		}
 	}
 	lookup->has_failed_output |= lookup->out.failed;
