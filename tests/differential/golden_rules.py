@@ -97,7 +97,10 @@ def error_of_zone_file(_line, _world, theirs, ours):
             re.sub(rf"(failed to check zone file) \(({words})\)$", r"\1 (failed)", near, flags=re.M)) == theirs
 
 
-@rule("Bowline: NOTIFY isn't planned where there is nothing to notify")
+NO_NOTIFY = "Bowline: NOTIFY isn't planned where there is nothing to notify"
+
+
+@rule(NO_NOTIFY)
 def no_notify(line, _world, theirs, ours):
     new = r" \| (purge|DNSSEC-validate|DNSKEY-sync|DSYNC-notify|delegation): -"
     return "zone-status" in line and theirs != ours and without(theirs, r" \| notify: (TIME|pending)") == without(without(ours, new), r" \| notify: -")
@@ -247,5 +250,8 @@ def explain(scenario, line, world, theirs, ours, used):
     return None
 
 
+SOMETIMES = {NO_NOTIFY}     # on a slow machine Knot DNS has done what it planned before it is asked
+
+
 def unused(used):
-    return [key for key in (*ROWS, *(reason for reason, _ in RULES)) if key not in used]
+    return [key for key in (*ROWS, *(reason for reason, _ in RULES)) if key not in used | SOMETIMES]
